@@ -53,8 +53,8 @@ class Plane(NamedTuple):
         Elements of the weight from group to group, filter to filter, and channel to channel.
     elements
         Which element of the weight's kernel each place has, in the order of `places`.
-    image
-        Elements from image to image.
+    image, group
+        Elements from image to image, and from group to group.
     """
 
     n: int
@@ -70,6 +70,7 @@ class Plane(NamedTuple):
     steps: tuple[int, int, int]
     elements: tuple[int, ...]
     image: int
+    group: int
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -124,8 +125,9 @@ def plane_of(g: Geometry) -> Plane:
     kernel, stride, dilate, pad, size, out = (
         _two(sizes, k) for k, sizes in enumerate((g.kernel, g.stride, g.dilate, g.pad, g.size, g.out))
     )
-    steps, image = (per * depth * taps, depth * taps, taps), g.channels * math.prod(g.size)
-    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)), image)
+    steps, channel = (per * depth * taps, depth * taps, taps), math.prod(g.size)
+    elements, image, group = tuple(range(taps)), g.channels * channel, depth * channel
+    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, elements, image, group)
 
 
 class ChannelSums(NamedTuple):
@@ -171,8 +173,8 @@ def phases_of(g: Geometry) -> list[Phase]:
         numbers = tuple(sum(k * step for k, step in zip(element, row_major(g.kernel), strict=True)) for element in elements)
         kernel, pad = _two(tuple(len(axis.elements) for axis in axes), 0), _two(tuple(axis.pad for axis in axes), 3)
         size = _two(tuple(len(axis.places) for axis in axes), 0)
-        image = g.filters * math.prod(g.out)
-        plane = Plane(g.n, g.groups, per, depth, _two(g.out, 0), kernel, (1, 1), dilate, pad, size, steps, numbers, image)
+        image, group = g.filters * math.prod(g.out), per * math.prod(g.out)
+        plane = Plane(g.n, g.groups, per, depth, _two(g.out, 0), kernel, (1, 1), dilate, pad, size, steps, numbers, image, group)
         found.append(Phase(plane, tuple(slice(axis.places.start, None, axis.places.step) for axis in axes)))
     return found
 
@@ -390,7 +392,7 @@ def _sizes(p: Plane) -> dict[str, int]:
         "groups": p.groups,
         "filters": p.filters,
         "image.step": ITEM * p.image,
-        "data.group.step": ITEM * p.channels * height * width,
+        "data.group.step": ITEM * p.group,
         "channel.step": ITEM * height * width,
         "row.step": ITEM * width,
         "column.step": ITEM * p.stride[1],

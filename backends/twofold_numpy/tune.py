@@ -65,7 +65,8 @@ MEASURED = (
     *[geometry(1, c, side, c, 3, pad=1) for c, side in ((128, 112), (256, 56), (512, 28), (512, 14))],
     *[geometry(1, 32, 147, 64, 3, pad=1), geometry(1, 80, 73, 192, 3), geometry(1, 64, 112, 128, 3, pad=1)],
     *[geometry(1, 128, side, 32, 3, pad=1) for side in (56, 28, 14, 7)],
-    *[geometry(1, c, side, f, 3, pad=1) for c, side, f in ((16, 55, 64), (32, 27, 128), (64, 13, 256), (64, 35, 96), (192, 13, 384))],
+    *[geometry(1, c, side, f, 3, pad=1) for c, side, f in ((16, 55, 64), (32, 55, 128), (32, 27, 128), (64, 35, 96))],
+    *[geometry(1, c, side, f, 3, pad=1) for c, side, f in ((112, 14, 224), (64, 13, 256), (192, 13, 384))],
     *[geometry(1, c, side, f, 1) for c, side, f in ((64, 56, 256), (256, 56, 64), (1024, 14, 256), (256, 14, 1024), (512, 7, 2048))],
     *[
         geometry(1, 3, 224, 64, 7, 2, 3),

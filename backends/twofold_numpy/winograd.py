@@ -21,6 +21,7 @@ from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE
 
 from .copies import copy_alone, packed
+from .direct import batched_product
 from .geometry import Geometry
 from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
@@ -64,6 +65,9 @@ OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
 POSITIONS = TILE * TILE
 #: Numbers in a line of a cache.
 LINE = 16
+#: The tiles that are few, and the most filters that are then computed at once.
+FEW, FILTERS = 32, 64
+EVERYTHING = 1 << 40
 
 
 class InMachineCode(NamedTuple):
@@ -164,7 +168,7 @@ class Tiles(ImageBlocks):
 
     def multiply(self, data: np.ndarray, kernels: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
-        return self.product(data, kernels, self._sums(block))
+        return self.product(data, kernels, self.sums_of(block))
 
     def inverse_transform(self, sums: np.ndarray, block: ImageBlock, out: np.ndarray) -> None:
         """Transform a block's products back, and write them into its part of a result (n, channels, h, w)."""
@@ -185,7 +189,7 @@ class Tiles(ImageBlocks):
 
     def inverse_transform_transposed(self, result: np.ndarray, block: ImageBlock) -> np.ndarray:
         """The transpose of `inverse_transform`: a block's part of a result as (36, tiles, channels)."""
-        places, part, sums = self._places(block), self.part(block, result).transpose(0, 2, 3, 1), self._sums(block)
+        places, part, sums = self._places(block), self.part(block, result).transpose(0, 2, 3, 1), self.sums_of(block)
         if part.shape != places.shape:
             places.fill(0)
         places[:, : part.shape[1], : part.shape[2]] = part
@@ -198,7 +202,8 @@ class Tiles(ImageBlocks):
         self.product(TO_RESULTS.T, cells, sums.reshape(POSITIONS, -1))
         return sums
 
-    def _sums(self, block: ImageBlock) -> np.ndarray:
+    def sums_of(self, block: ImageBlock) -> np.ndarray:
+        """The buffer for a block's products: (36, tiles, after)."""
         return self.sums[: POSITIONS * self.number(block) * self.after].reshape(POSITIONS, self.number(block), self.after)
 
     def _cells(self, block: ImageBlock) -> np.ndarray:
@@ -274,8 +279,33 @@ def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
+    if _convolve_few(g, data, weight, out):
+        return
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
     _correlate(make, data, _kernels(weight), g.pad, out)
+
+
+def _convolve_few(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> bool:
+    """`convolve` for one image of a few tiles, some filters at a time: their kernels are still in the cache when they are multiplied.
+
+    False if there are more tiles, which BLAS multiplies as fast, or no machine code.
+    """
+    number = math.prod(-(-o // RESULTS) for o in g.out)
+    filters = next((k for k in range(FILTERS, LINE - 1, -1) if g.filters % k == 0), 0)
+    if g.n > 1 or number > FEW or not filters or _in_machine_code() is None:
+        return False
+    apart = _apart(g.channels * filters), _apart(number * g.channels)
+    multiply = batched_product(POSITIONS, number, g.channels, filters, apart)
+    if multiply is None:
+        return False
+    work = Tiles(g, g.out, g.channels, filters, EVERYTHING)
+    (block,) = work.blocks_of(0, 1)
+    work.load(data, g.pad)
+    tiles, sums = work.transform(block), work.sums_of(block)
+    for k in range(0, g.filters, filters):
+        multiply(_kernels(weight[k : k + filters]), tiles, sums, sums)
+        work.inverse_transform(sums, block, out[:, k : k + filters])
+    return True
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:

@@ -12,7 +12,7 @@ import twofold as mx
 from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.graph.tables import drop_generation
-from twofold_numpy import convolution, image_blocks, tune, winograd
+from twofold_numpy import convolution, direct, image_blocks, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
@@ -173,6 +173,47 @@ def test_winograds_transforms_are_the_same_in_machine_code(count, channels, filt
                 out = np.full([exact.shape[k] for k in last], np.nan, F32).transpose(np.argsort(last))
                 algorithm(kind, Choice("winograd", nbytes))(g, a, b, out)
                 np.testing.assert_allclose(out, exact, rtol=0, atol=2e-5 * abs(exact).max())
+
+
+@pytest.mark.parametrize(
+    ("channels", "filters", "size", "pad", "at_once"),
+    [
+        *[
+            (1, 16, (3, 5), 1, 16),
+            (33, 48, (13, 14), 1, 48),
+            (20, 100, (7, 7), 2, 50),
+            (130, 128, (14, 14), 0, 64),
+            (5, 130, (4, 32), 1, 26),
+        ],
+        # more tiles than a few; filters that blocks cannot share out evenly; more images than one
+        *[(8, 32, (24, 24), 1, 0), (8, 37, (14, 14), 1, 37), (8, 67, (14, 14), 1, 0)],
+    ],
+)
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_few_tiles_are_multiplied_some_filters_at_a_time(channels, filters, size, pad, at_once, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    products = []
+
+    def batched_product(*of):
+        products.append(of)
+        return direct.batched_product(*of)
+
+    monkeypatch.setattr(winograd, "batched_product", batched_product)
+    g = Geometry(1, channels, filters, 1, size, (3, 3), (1, 1), (1, 1), (pad, pad))
+    draw = np.random.default_rng(4)
+    first, second = (draw.standard_normal(a.shape) for a in operands("forward", g))
+    exact = np.empty(shape_of("forward", g))
+    algorithm("forward", Choice("gathered", 1 << 22))(g, first, second, exact)
+    outs = []
+    for threads in (1, 2):
+        monkeypatch.setattr(SETTINGS, "threads", threads)
+        for order in ((0, 1, 2, 3), (0, 2, 3, 1)):
+            a, b = (x.astype(F32).transpose(order).copy().transpose(np.argsort(order)) for x in (first, second))
+            outs.append(np.full([exact.shape[k] for k in order], np.nan, F32).transpose(np.argsort(order)))
+            algorithm("forward", Choice("winograd", 1 << 22))(g, a, b, outs[-1])
+            np.testing.assert_allclose(outs[-1], exact, rtol=0, atol=2e-5 * abs(exact).max())
+            np.testing.assert_array_equal(outs[-1], outs[0])
+    assert {columns for _, _, _, columns, _ in products} == ({at_once} if at_once else set())
 
 
 def test_winograd_transforms_match_their_interpolation_points():

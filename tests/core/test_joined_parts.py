@@ -55,7 +55,12 @@ def test_each_layer_adds_to_what_earlier_ones_have_written(big, big_image):
 def test_operands_that_others_own_are_copied(big):
     x, y = inputs((2, ROWS), (2, ROWS))
     t, u = G.exp(x), G.exp(y)
-    for parts, why in [((x, t), "an input"), ((t, t), "twice"), ((G.flip(t, axis=1), u), "a view"), ((t, G.iota(size=6, dtype="float32")), "")]:
+    for parts, why in [
+        ((x, t), "an input"),
+        ((t, t), "twice"),
+        ((G.flip(t, axis=1), u), "a view"),
+        ((t, G.iota(size=6, dtype="float32")), ""),
+    ]:
         flat = [G.reshape(p, shape=(6,)) for p in parts]
         if why == "an input":
             flat, parts = parts, parts
@@ -82,9 +87,7 @@ def test_results_of_the_program_are_not_joined(big):
 @BIGS
 def test_operands_that_are_not_adjacent_in_the_result_are_copied(big):
     (x,) = inputs((2, ROWS))
-    program = check(
-        [G.concat(G.exp(x), x * 3, axis=1) + 1], [x], lambda x: [np.concatenate([np.exp(x), x * 3], 1) + 1], big=big
-    )
+    program = check([G.concat(G.exp(x), x * 3, axis=1) + 1], [x], lambda x: [np.concatenate([np.exp(x), x * 3], 1) + 1], big=big)
     assert joined(program) == [False]
 
 
