@@ -345,6 +345,21 @@ MUTANTS = (
         replace("first in dying and first not in self.viewed", "first not in self.viewed"),
     ),
     Mutant(
+        "a value is computed in the memory of one concatenation only",
+        "graph.memory_plan:_MemoryPlanner._is_movable",
+        replace("is_new and n not in self.outputs and n not in self.root", "is_new and n not in self.outputs"),
+    ),
+    Mutant(
+        "a value is computed in a concatenation's memory only if it is adjacent there",
+        "graph.memory_plan:_MemoryPlanner._join",
+        replace("prod(shape[:normalized_axis(axis, len(shape))]) != 1", "False"),
+    ),
+    Mutant(
+        "a concatenation is copied unless every operand is where it will be",
+        "graph.memory_plan:MemoryPlan.is_in_place",
+        replace("place._replace(begin=b)", "place"),
+    ),
+    Mutant(
         "a buffer with former tenants stays",
         "graph.memory_plan:_MemoryPlanner._place_output",
         replace("fit is not None and all((t.shape == n.shape for t in self.tenants[self.plan.place[fit]]))", "fit is not None"),
