@@ -128,3 +128,23 @@ def test_files_of_similar_names_are_no_checkpoints(tmp_path):
     ):
         (tmp_path / name).touch()
     assert handler._last() == (3, 20)
+
+
+@pytest.mark.parametrize("unfinished", ["params", "states"])
+def test_a_checkpoint_that_was_not_finished_is_passed_over(tmp_path: Path, unfinished: str) -> None:
+    stopped = made()
+    owner, method = (stopped.net, "save_parameters") if unfinished == "params" else (stopped.trainer, "save_states")
+    write = getattr(owner, method)
+
+    def write_the_first(file: str) -> None:
+        if "epoch1" in file:
+            raise KeyboardInterrupt
+        write(file)
+
+    setattr(owner, method, write_the_first)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(loader(), epochs=3, event_handlers=CheckpointHandler(tmp_path))
+    handler = CheckpointHandler(tmp_path, resume_from_checkpoint=True)
+    made().fit(loader(), epochs=3, event_handlers=handler)
+    assert (handler.trained_epoch, handler.current_epoch) == (0, 2)
+    assert {path.stem for path in tmp_path.glob("model-*.params")} == {path.stem for path in tmp_path.glob("model-*.states")}

@@ -19,7 +19,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     The files are ``prefix-epochEbatchB.params`` and ``.states``, of the best model ``prefix-best.params`` and ``.states``, and of a
     hybridized network ``prefix-symbol.json``. Beside local files of the first two kinds is their checksum, ``.FILE.sha256``; resuming warns
-    of a file that is not the one that was written.
+    of a file that is not the one that was written. The parameters are written last, so a checkpoint that was not finished is passed over.
 
     Parameters
     ----------
@@ -155,10 +155,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     def _save_params_and_trainer(self, estimator: Any, file_prefix: str) -> None:
         params, states = (self._path(f"{file_prefix}.{suffix}") for suffix in ("params", "states"))
-        with checksum_beside(params):
-            estimator.net.save_parameters(params)
+        # The parameters last: resuming looks for them, and a process may be killed, or the disk be full, between the two.
         with checksum_beside(states):
             estimator.trainer.save_states(states)
+        with checksum_beside(params):
+            estimator.net.save_parameters(params)
 
     def _save_best(self, estimator: Any) -> None:
         assert self.monitor is not None
