@@ -136,6 +136,18 @@ def test_squares_of_integers_do_not_overflow_in_a_norm(dtype, data, expected):
     assert nd.norm(nd.array(data, dtype=dtype)).asnumpy().tolist() == [expected]
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+def test_the_gradient_of_an_empty_product_is_empty(axis):
+    for shape in ((3, 0), (0, 3), (0, 0)):
+        x = mx.np.zeros(shape)
+        x.attach_grad()
+        with mx.autograd.record():
+            y = x.prod(axis=axis)
+        assert (y.asnumpy() == 1).all()
+        y.backward()
+        assert x.grad.shape == shape
+
+
 def test_zeros_keep_their_sign():
     x = nd.array([-0.3, -0.0, 0.0, 0.3, 0.5, -0.5])
     np.testing.assert_array_equal(nd.rint(x).asnumpy(), [-0.0, -0.0, 0.0, 0.0, 0.0, -1.0])

@@ -63,6 +63,8 @@ def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
 
 @prod.grad
 def _(xp, dout, data, out, *, axis, keepdims):
+    if 0 in data.shape:
+        return xp.zeros_like(data)
     # out / data if no factor is 0. Else the product of the others is computed without a division, for derivatives of higher order, too
     zero = xp.equal(data, 0)
     has_zero = spread(xp, xp.max(zero, axis=axis, keepdims=keepdims), data, axis, keepdims)
