@@ -118,8 +118,11 @@ def test_copies_of_a_weight_are_equal_after_an_update_that_did_not_end(error: ty
 
 @pytest.mark.parametrize("saved", [[0], [0, 1], [1]])
 @pytest.mark.parametrize("loaded", [[0], [1], [0, 1], [1, 2]])
-@pytest.mark.parametrize("on_store", [(True, False), (False, True), (False, False)])
-def test_states_continue_on_other_devices(tmp_path, saved: list[int], loaded: list[int], on_store: tuple[bool, bool]) -> None:
+@pytest.mark.parametrize("on_store", [(True, False), (False, True), (False, False), (True, True)])
+@pytest.mark.parametrize("states_first", [False, True])
+def test_states_continue_on_other_devices(
+    tmp_path, saved: list[int], loaded: list[int], on_store: tuple[bool, bool], states_first: bool
+) -> None:
     def made(devices: list[int], updates: bool) -> tuple[mx.gluon.Parameter, mx.gluon.Trainer]:
         parameter = mx.gluon.Parameter("w", shape=(1,))
         parameter.initialize(mx.init.One(), ctx=[mx.cpu(k) for k in devices])
@@ -139,6 +142,7 @@ def test_states_continue_on_other_devices(tmp_path, saved: list[int], loaded: li
     weight = steps(parameter, trainer, range(1, 4))[0]
     trainer.save_states(tmp_path / "states")
     parameter, trainer = made(loaded, on_store[1])
-    parameter.set_data(nd.array(weight))
-    trainer.load_states(tmp_path / "states")
+    parts = [lambda: parameter.set_data(nd.array(weight)), lambda: trainer.load_states(tmp_path / "states")]
+    for part in parts[::-1] if states_first else parts:
+        part()
     np.testing.assert_allclose(steps(parameter, trainer, range(4, 6)), [want] * len(loaded), rtol=1e-5)

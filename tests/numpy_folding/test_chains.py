@@ -138,6 +138,39 @@ def test_warnings_are_numpys_with_its_lines(tmp_path, program):
     assert found.stdout == expected.stdout
 
 
+READ_ELSEWHERE = """
+import warnings
+import numpy as np
+
+x = np.arange(300_000.0) - 10
+y = np.sqrt(x)
+z = 1 / x
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    print(y[20])
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    print(z[20], len(found))
+w = np.log(x)
+print(w[20])
+late = np.log(x + 5)
+warnings.simplefilter("error")
+print(late[20])
+"""
+
+
+def test_blocks_that_collect_warnings_or_make_them_errors_get_those_of_their_own_operations(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(READ_ELSEWHERE)
+    expected, found = (
+        subprocess.run([sys.executable, *way, str(script)], capture_output=True, text=True, check=True, timeout=120)
+        for way in ((), ("-m", "twofold", "run", "--numpy"))
+    )
+    assert expected.stderr.count(" encountered in ") == 6
+    assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
+    assert found.stdout == expected.stdout
+
+
 @pytest.fixture
 def _late_warnings(monkeypatch):
     """As in a program: pytest collects warnings, so operations that may warn would not wait."""

@@ -259,3 +259,45 @@ def strided(x, n):
                     outcomes.append(str(error))
     assert outcomes[: len(outcomes) // 2] == outcomes[len(outcomes) // 2 :]
     assert {type(v) for v in outcomes} == {np.float64, str}
+
+
+def with_flags_set(numpy, how):
+    """What views, operations and addresses see of an array that is read-only for a while."""
+    x = numpy.arange(2.0 * N)
+    if how == "column-major":
+        x = numpy.asfortranarray(x.reshape(N // 4, 8))
+    before, piece = x[1:], x[0:1]
+    if how == "held":
+        piece = (piece, memoryview(x))[0]
+    x.flags.writeable = False
+    if how == "another shape":
+        x.shape = (8, N // 4)
+    y = x * 2.0 + 1.0
+    total = y.sum()
+    before[0] = 7.0
+    before += 1.0
+    before[::2] = 3.0
+    piece[0] = -1.0
+    after = x[2:]
+    flags = [a.flags.writeable for a in (x, before, piece, after, after.reshape(-1, 1), before[1:], before.T.reshape(-1), x.T, y)]
+    with pytest.raises(ValueError, match="read-only"):
+        x[0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        x += 1.0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        after.setflags(write=True)
+    if how == "by index":
+        x.flags["WRITEABLE"] = True
+    elif how == "by method":
+        x.setflags(write=True)
+    else:
+        x.flags.writeable = True
+    x[0] = 5.0
+    z = x * 2.0
+    x += 1.0
+    return [flags, total, *(a.tolist() for a in (x, y, z, before, piece))]
+
+
+@pytest.mark.parametrize("how", ["by attribute", "by index", "by method", "held", "column-major", "another shape"])
+def test_an_array_that_was_read_only_can_be_written_again_and_its_older_views_always(how):
+    assert with_flags_set(face, how) == with_flags_set(np, how)

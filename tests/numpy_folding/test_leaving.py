@@ -137,6 +137,9 @@ class Closing:
         return 3
 def write(state):
     state["written"] = True
+def flat_set(a, mask):
+    a.flat[mask] = 5
+    return a[:3].tolist()
 def annotated(a: kinds("text") = None) -> kinds("result"):
     return a
 def own_only(holder):
@@ -261,6 +264,13 @@ CHECKS = {
     "(d := {'a': len}, d['a'](d.pop('a', 'text') and 'abc'))[1]": 3,
     "(c := Closing(), setattr(c, 'method', str), c.method(c.close()))[2]": "3",
     "folds(copy.copy(y)) in (True, False)": True,
+    # NumPy's iterator over the elements of an array that never folds, with a mask that does
+    "folds(x > 1.0), (x * 1j).flat[x > 1.0].size, (x * 1j).flat[2:4].tolist(), flat_set(x * 1j, x > 1.0)": (
+        True,
+        299_998,
+        [2j, 3j],
+        [0j, 1j, 5 + 0j],
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from ..device import Device
 from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NoSamples, ParameterError
@@ -146,6 +146,7 @@ class Trainer(CheckedAttributes):
         self._has_store = False
         self._unsent: set[int] = set()
         self._initial = InitialValues()
+        self._former: Any = None
 
     @property
     def _kv_initialized(self) -> bool:
@@ -169,6 +170,8 @@ class Trainer(CheckedAttributes):
             store.set_gradient_compression(self._compression)
         if store is not None and on_store:
             store.set_optimizer(self._optimizer)
+            if self._former is not None:
+                cast("Any", store).set_updater(self._former)
         # all of them, even those whose shape is not known yet: a later step sends these
         self._unsent = set(range(len(self._params)))
         # last: a store that an interrupt has kept from getting its optimizer would take gradients for weights
@@ -190,17 +193,16 @@ class Trainer(CheckedAttributes):
 
     def _invalidate_store(self, param: Parameter) -> None:
         """Called before a parameter is set: a store that holds weights is recreated from the new values at the next step."""
-        if not (self._has_store and self._update_on_kvstore):
-            return
         # a value that was not sent yet needs no new store: the next step sends it
-        if self._param2idx.get(param.name) not in self._unsent:
-            if not isinstance(self._wanted_store, (str, type(None))):
-                raise MXNetError(
-                    f"Cannot reset a kvstore that was given as an object: Parameter '{param.name}' is set",
-                    None,
-                    "pass the kind of store instead",
-                )
-            self._reset_kvstore()
+        if not (self._has_store and self._update_on_kvstore) or self._param2idx.get(param.name) in self._unsent:
+            return
+        if not isinstance(self._wanted_store, (str, type(None))):
+            what = f"Cannot reset a kvstore that was given as an object: Parameter '{param.name}' is set"
+            raise MXNetError(what, None, "pass the kind of store instead")
+        store: Any = self._kvstore
+        self._reset_kvstore()
+        # the optimizer's states go on, as on one device, unless they hold copies of the former weights
+        self._former = None if self._optimizer.multi_precision or "dist" in store.type else getattr(store, "_updater", None)
 
     # steps
 

@@ -378,8 +378,9 @@ match_as_numpys(FoldingArray)
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
     """The same elements as ``array``, which is over the memory, in an array over the lease."""
     owner = memory.owner
-    # The lease is in row-major order. An owner in column-major order, or one that was given another shape, needs a view of the lease.
-    if array is owner and lease.strides == owner.strides and lease.shape == owner.shape:
+    # The lease is in row-major order, and can be written. An owner in column-major order, one that was given another shape, and one that
+    # is read-only need a view of the lease.
+    if array is owner and lease.strides == owner.strides and lease.shape == owner.shape and owner.flags.writeable:
         return lease
     # By the constructor: NumPy would base a view of `array` on the memory, and it would not keep the lease alive.
     found = NDARRAY(array.shape, array.dtype, lease, offset_in(owner, array), array.strides)

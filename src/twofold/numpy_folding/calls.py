@@ -119,10 +119,12 @@ def part_of(memory: Memory, found: np.ndarray, where: Site) -> FoldingArray | np
         return looking(memory, found, where)
     if not folds and not is_ours:
         return found
-    owner = memory.owner
-    # The constructor takes only memory in row-major order as its buffer; strides do the rest.
-    flat = owner if owner.flags.c_contiguous else owner.T
-    view = np.ndarray(found.shape, found.dtype, flat if folds else memory.leased(), offset_in(owner, found), found.strides)
+
+    def over(row_major: np.ndarray) -> np.ndarray:
+        # The constructor takes only memory in row-major order as its buffer; strides do the rest.
+        return np.ndarray(found.shape, found.dtype, row_major, offset_in(memory.owner, found), found.strides)
+
+    view = memory.of_owner(over) if folds else over(memory.leased())
     if not found.flags.writeable:
         view.flags.writeable = False
     return looking(memory, view, where) if folds else view

@@ -9,6 +9,7 @@ claims nodes and while it stores results, never in between.
 
 import atexit
 import os
+import warnings
 from collections.abc import Sequence
 from operator import attrgetter
 from threading import Condition, get_ident
@@ -255,7 +256,7 @@ class Chain:
             node = self.order[k]
             if not node.has_warned:
                 node.has_warned = True
-                error_state.report(self.texts[k], node.site, node.state)
+                error_state.report_late(self.texts[k], node.site, node.state)
 
 
 def watch(node: ChainNode) -> None:
@@ -297,6 +298,11 @@ def compute_watched() -> None:
     """Compute the operations that may warn, at the end of the program."""
     for node in list(_watched.values()):
         node.compute()
+    is_usual = error_state.warnings_may_come_late()
+    with warnings.catch_warnings():
+        if not is_usual:  # a warning that would end the program is one of an operation that came before
+            warnings.simplefilter("default")
+        error_state.report_postponed()
 
 
 def value_of(x: Operand) -> np.ndarray | float:

@@ -166,6 +166,26 @@ def report(texts: Iterable[str], site: Site, state: State | None = None) -> None
         _handle(text, site, state)
 
 
+#: Errors of operations whose warnings could come late when they were issued, and that were computed where no warning may.
+_postponed: list[tuple[Iterable[str], Site, State]] = []
+
+
+def report_late(texts: Iterable[str], site: Site, state: State) -> None:
+    """`report` for an operation that has waited.
+
+    NumPy would have warned where it was issued. So while a block collects warnings or turns them into errors, its warnings are postponed.
+    """
+    _postponed.append((texts, site, state))
+    if warnings_may_come_late():
+        report_postponed()
+
+
+def report_postponed() -> None:
+    """Give the warnings that were postponed."""
+    while _postponed:
+        report(*_postponed.pop(0))
+
+
 def _handle(text: str, site: Site, state: State) -> None:
     key = KEYS[text.partition(" ")[0]]
     mode = state.modes[key]

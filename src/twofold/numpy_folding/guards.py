@@ -19,7 +19,7 @@ ONCE = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, a
 #: Names and texts by which an expression makes an array of objects.
 OBJECTS = {"object", "object_", "O", "frompyfunc", "vectorize"}
 #: Expressions that are no arrays.
-SCALARS = (ast.Constant, ast.JoinedStr, ast.GeneratorExp, ast.Lambda)
+SCALARS = (ast.Constant, ast.JoinedStr, ast.GeneratorExp, ast.Lambda, ast.Slice)
 
 
 def path_of(node: ast.expr) -> list[ast.expr]:

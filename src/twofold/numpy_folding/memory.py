@@ -14,7 +14,7 @@ changes of state; no thread computes while it holds the lock.
 
 from collections.abc import Callable, Iterator
 from threading import RLock
-from typing import Any, Protocol, final
+from typing import Any, Protocol, TypeVar, final
 from weakref import ref
 
 import numpy as np
@@ -23,6 +23,7 @@ from .rules import ArrayKind, Rule
 from .sites import Site
 
 LOCK = RLock()  # reentrant, as a signal handler may interrupt the thread that holds it
+T = TypeVar("T")
 #: Dead references to folding arrays are dropped when a memory has more than this many.
 MOST_REFERENCES = 8
 #: Dead references to pending operations are dropped when a memory has more than this many, or than twice those that were alive last time.
@@ -115,11 +116,25 @@ class Memory:
                 found = self.lease()
                 # Another thread may have issued an operation since `settle`: the loop computes that one, too.
                 if found is None and self._live_reader() is None:
-                    owner = self.owner
                     # Over a memoryview the array's base is no ndarray, so NumPy ends the chain of bases at the lease.
-                    found = np.asarray((owner if owner.flags.c_contiguous else owner.T).data)
+                    found = np.asarray(self.of_owner(lambda row_major: row_major.data))
                     self.lease = ref(found)
         return found
+
+    def of_owner(self, make: Callable[[np.ndarray], T]) -> T:
+        """What ``make`` makes of the owner in row-major order: writable even if the program has made the owner read-only.
+
+        The views that it took before can be written, and it may make the owner writable again.
+        """
+        owner = self.owner
+        row_major = owner if owner.flags.c_contiguous else owner.T
+        if owner.flags.writeable:
+            return make(row_major)
+        try:
+            self.root.flags.writeable = owner.flags.writeable = row_major.flags.writeable = True  # a view, after what it is a view of
+            return make(row_major)
+        finally:
+            owner.flags.writeable = self.root.flags.writeable = False
 
     def revoke_own_leases(self) -> bool:
         """Drop the folding arrays' references to the lease before an operation becomes a reader; False if other code holds the lease."""

@@ -176,13 +176,20 @@ def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
     self.replace(new)
 
 
+def _flagged(x: FoldingArray) -> "tuple[np.ndarray, ...]":
+    """NumPy's arrays whose flags are set for those of a folding array: the one over the memory, after what that is a view of."""
+    array, memory = x.ready(), x.memory
+    x.leased = None  # the next one is made with the new flags
+    return (memory.root, array) if array is memory.owner else (array,)
+
+
 def _setflags(self: FoldingArray, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
-    for array in (self.shown(), self.ready()):
+    for array in _flagged(self):
         array.setflags(write=write, align=align, uic=uic)
 
 
 class Flags:
-    """NumPy's flags of an array. A flag that is set here is set on both NumPy arrays of the folding array, over memory and lease."""
+    """NumPy's flags of an array."""
 
     __slots__ = ("_array",)
 
@@ -195,14 +202,14 @@ class Flags:
         return array.base is None if name == "owndata" else getattr(array.ready().flags, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        for array in (self._array.shown(), self._array.ready()):
+        for array in _flagged(self._array):
             setattr(array.flags, name, value)
 
     def __getitem__(self, name: str) -> object:
         return self.owndata if name in ("O", "OWNDATA") else self._array.ready().flags[name]
 
-    def __setitem__(self, name: str, value: object) -> None:
-        for array in (self._array.shown(), self._array.ready()):
+    def __setitem__(self, name: Any, value: Any) -> None:
+        for array in _flagged(self._array):
             array.flags[name] = value
 
     def __eq__(self, other: object) -> bool:

@@ -2,7 +2,8 @@
 
 A folding array says that it is a ``numpy.ndarray``, but it is none, and compiled code refuses it. So where an array may leave the program,
 the compiled code tests whether it folds, and if so asks `leaving` for NumPy's array: an argument of a call, unless the callee is known to
-be NumPy's or the program's own; what a function returns that others may call; what is stored in an object of another class. ::
+be NumPy's or the program's own; an index of ``x.flat``; what a function returns that others may call; what is stored in an object of
+another class. ::
 
     pandas.cut(y, 10)    pandas.cut(y if __unfolded__ or __kind__(y) is not __folding__ and … else __given__(y, pandas.cut), 10)
 
@@ -346,6 +347,15 @@ class _Rewriter(ast.NodeTransformer):
             return False
         of = callee.value
         return (_is_name(of, "self") and callee.attr in self._own_methods) or (isinstance(of, ast.Call) and _is_name(of.func, "super"))
+
+    # indices
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "flat":
+            # NumPy's iterator takes no other mask than an array of its own
+            node.slice = guarded(node.slice, "__given__", at(node, ast.Constant(None)))
+        return node
 
     # what is stored elsewhere
 
