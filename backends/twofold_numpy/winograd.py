@@ -65,8 +65,9 @@ OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
 POSITIONS = TILE * TILE
 #: Numbers in a line of a cache.
 LINE = 16
-#: The tiles that are few, and the most filters that are then computed at once.
+#: The tiles that are few, and the most filters that are then computed at once: with 256 channels their kernels take 2 MB.
 FEW, FILTERS = 32, 64
+#: Bytes of a block that holds all tiles.
 EVERYTHING = 1 << 40
 
 
@@ -304,7 +305,8 @@ def _convolve_few(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.nda
     tiles, sums = work.transform(block), work.sums_of(block)
     for k in range(0, g.filters, filters):
         some = weight[k : k + filters]
-        some.reshape(-1)[::LINE].max()  # read in order, which the processor foresees; transposing reads a line here and a line there
+        if some.flags.c_contiguous:  # read in order, which the processor foresees; transposing reads a line here and a line there
+            some.reshape(-1)[::LINE].max()
         multiply(_kernels(some), tiles, sums, sums)
         work.inverse_transform(sums, block, out[:, k : k + filters])
     return True

@@ -201,7 +201,7 @@ class Trainer(CheckedAttributes):
             raise MXNetError(what, None, "pass the kind of store instead")
         store: Any = self._kvstore
         self._reset_kvstore()
-        # the optimizer's states go on, as on one device, unless they hold copies of the former weights
+        # The optimizer's states go on, as on one device. With `multi_precision` they may hold float32 copies of the former weights.
         self._former = None if self._optimizer.multi_precision or "dist" in store.type else getattr(store, "_updater", None)
 
     # steps

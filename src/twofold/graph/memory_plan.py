@@ -177,7 +177,7 @@ class _MemoryPlanner:
         self._set_readers(step)
         for k, n in enumerate(step.nodes):
             if _is_view(n):  # a view of a constant array has no memory that a result could take
-                self.plan.place[n] = self.plan.place.get(self.root[n], Place("constant"))
+                self.plan.place[n] = self.plan.place.get(n.operands[0], Place("constant"))
             elif self.fixed(n):
                 self.plan.place[n] = Place("fresh")
                 if n in self.outputs:

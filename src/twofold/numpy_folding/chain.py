@@ -288,7 +288,7 @@ def compute_unread() -> None:
         try:
             _compute(nodes, False)
         except BaseException:
-            # The program may have turned warnings into errors, for example. The next read reports the rest.
+            # Memory may not suffice, for example. The next read reports the rest.
             _watched.update((node.number, node) for rest in groups[k:] for node in rest if not node.has_warned)
             raise
 

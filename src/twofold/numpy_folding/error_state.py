@@ -4,8 +4,10 @@ NumPy warns at the line of the innermost Python frame, which would be a line of 
 NumPy logs its errors. Each logged error is then handled as the program's own error state says, with NumPy's text.
 """
 
+import os
 import sys
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import Context, ContextVar
 from typing import Any, NamedTuple
@@ -167,7 +169,7 @@ def report(texts: Iterable[str], site: Site, state: State | None = None) -> None
 
 
 #: Errors of operations whose warnings could come late when they were issued, and that were computed where no warning may.
-_postponed: list[tuple[Iterable[str], Site, State]] = []
+_postponed: deque[tuple[Iterable[str], Site, State]] = deque()
 
 
 def report_late(texts: Iterable[str], site: Site, state: State) -> None:
@@ -183,7 +185,14 @@ def report_late(texts: Iterable[str], site: Site, state: State) -> None:
 def report_postponed() -> None:
     """Give the warnings that were postponed."""
     while _postponed:
-        report(*_postponed.pop(0))
+        try:
+            late = _postponed.popleft()
+        except IndexError:  # another thread has given it
+            return
+        report(*late)
+
+
+os.register_at_fork(after_in_child=_postponed.clear)  # the parent gives them
 
 
 def _handle(text: str, site: Site, state: State) -> None:

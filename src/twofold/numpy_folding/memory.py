@@ -130,11 +130,12 @@ class Memory:
         row_major = owner if owner.flags.c_contiguous else owner.T
         if owner.flags.writeable:
             return make(row_major)
-        try:
-            self.root.flags.writeable = owner.flags.writeable = row_major.flags.writeable = True  # a view, after what it is a view of
-            return make(row_major)
-        finally:
-            owner.flags.writeable = self.root.flags.writeable = False
+        with LOCK:  # or another thread would make the owner read-only again meanwhile
+            try:
+                self.root.flags.writeable = owner.flags.writeable = row_major.flags.writeable = True  # a view, after what it is a view of
+                return make(row_major)
+            finally:
+                owner.flags.writeable = self.root.flags.writeable = False
 
     def revoke_own_leases(self) -> bool:
         """Drop the folding arrays' references to the lease before an operation becomes a reader; False if other code holds the lease."""

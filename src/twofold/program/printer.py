@@ -274,8 +274,8 @@ class Printer:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.bound_op.params['place']}]")
             return
         if self.memory.is_in_place(n):
-            self._name[n] = self._result(n)
-            self._written.clear()
+            self._result(n)
+            self._written.clear()  # by the steps of its operands
             return
         call = self.plan.calls[n]
         if op.view and self._name.get(n.operands[0]) in self._scratch and not may_copy(n):

@@ -19,7 +19,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     The files are ``prefix-epochEbatchB.params`` and ``.states``, of the best model ``prefix-best.params`` and ``.states``, and of a
     hybridized network ``prefix-symbol.json``. Beside local files of the first two kinds is their checksum, ``.FILE.sha256``; resuming warns
-    of a file that is not the one that was written. The parameters are written last, so a checkpoint that was not finished is passed over.
+    of a file that is not the one that was written. The parameters are written last, so resuming passes over a checkpoint of an epoch or
+    batch that was not finished.
 
     Parameters
     ----------
