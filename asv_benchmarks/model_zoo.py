@@ -158,8 +158,8 @@ def page(rows: list[dict[str, Any]], threads: int, versions: dict[str, str]) -> 
     how = (
         f"Milliseconds of {'CPU' if kind == 'cpu' else 'wall'} time of the forward pass of `gluon.model_zoo.vision`, hybridized with "
         "static allocation, float32, images of 224x224 (Inception: 299x299). All libraries had the same parameters and images, and "
-        f"{each}. `make bench-model-zoo` wrote this page on {when}, on {shared} that other programs used too: the load was "
-        f"{min(loads):.1f} to {max(loads):.1f}. Medians of {LEAST} to {MOST} runs, in which the libraries took turns. "
+        f"{each}. `make bench-model-zoo` wrote this page on {when}, on {shared}; the load, to which these "
+        f"processes add 1, was {min(loads):.1f} to {max(loads):.1f}. Medians of {LEAST} to {MOST} runs, in which the libraries took turns. "
         f"{', '.join(f'{k} {v}' for k, v in versions.items())}; OpenBLAS with the kernels that it selects. Outputs differ from Twofold's "
         f"by at most {max(agree, default=0):.0e} of the largest one. [Convolutions](convolutions.md) describes the algorithms."
     )
