@@ -143,6 +143,11 @@ def test_states_continue_on_other_devices(
     trainer.save_states(tmp_path / "states")
     parameter, trainer = made(loaded, on_store[1])
     parts = [lambda: parameter.set_data(nd.array(weight)), lambda: trainer.load_states(tmp_path / "states")]
+    if states_first and on_store[1] and len(loaded) > 1:  # as in MXNet, but not without a word
+        parts[1]()
+        with pytest.warns(UserWarning, match="the store drops the optimizer's states"):
+            parts[0]()
+        return
     for part in parts[::-1] if states_first else parts:
         part()
     np.testing.assert_allclose(steps(parameter, trainer, range(4, 6)), [want] * len(loaded), rtol=1e-5)

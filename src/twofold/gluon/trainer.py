@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol
+from warnings import warn
 
 from ..device import Device
 from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NoSamples, ParameterError
@@ -146,7 +147,6 @@ class Trainer(CheckedAttributes):
         self._has_store = False
         self._unsent: set[int] = set()
         self._initial = InitialValues()
-        self._former: Any = None
 
     @property
     def _kv_initialized(self) -> bool:
@@ -170,8 +170,6 @@ class Trainer(CheckedAttributes):
             store.set_gradient_compression(self._compression)
         if store is not None and on_store:
             store.set_optimizer(self._optimizer)
-            if self._former is not None:
-                cast("Any", store).set_updater(self._former)
         # all of them, even those whose shape is not known yet: a later step sends these
         self._unsent = set(range(len(self._params)))
         # last: a store that an interrupt has kept from getting its optimizer would take gradients for weights
@@ -199,10 +197,10 @@ class Trainer(CheckedAttributes):
         if not isinstance(self._wanted_store, (str, type(None))):
             what = f"Cannot reset a kvstore that was given as an object: Parameter '{param.name}' is set"
             raise MXNetError(what, None, "pass the kind of store instead")
-        store: Any = self._kvstore
+        if getattr(getattr(self._kvstore, "_updater", None), "states", None):
+            what = f"Parameter '{param.name}' is set: the store drops the optimizer's states. Set parameters before states are loaded."
+            warn(what, stacklevel=2)
         self._reset_kvstore()
-        # The optimizer's states go on, as on one device. With `multi_precision` they may hold float32 copies of the former weights.
-        self._former = None if self._optimizer.multi_precision or "dist" in store.type else getattr(store, "_updater", None)
 
     # steps
 

@@ -87,7 +87,9 @@ def setting_data_between_steps(mx: Any) -> Any:
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
     _backward(mx, net, *devices)
     trainer.step(4)
-    net[0].weight.set_data(mx.nd.ones((3, 2)) * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net[0].weight.set_data(mx.nd.ones((3, 2)) * 2)
     _backward(mx, net, *devices)
     trainer.step(4)
     return _weights(net)
