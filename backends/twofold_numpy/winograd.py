@@ -292,8 +292,10 @@ def _convolve_few(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.nda
     False if there are more tiles, which BLAS multiplies as fast, or no machine code.
     """
     number = math.prod(-(-o // RESULTS) for o in g.out)
+    if g.n > 1 or number > FEW or _in_machine_code() is None:
+        return False
     filters = next((k for k in range(FILTERS, LINE - 1, -1) if g.filters % k == 0), 0)
-    if g.n > 1 or number > FEW or not filters or _in_machine_code() is None:
+    if not filters:
         return False
     apart = _apart(g.channels * filters), _apart(number * g.channels)
     multiply = batched_product(POSITIONS, number, g.channels, filters, apart)

@@ -128,9 +128,9 @@ class Memory:
         """
         owner = self.owner
         row_major = owner if owner.flags.c_contiguous else owner.T
-        if owner.flags.writeable:
-            return make(row_major)
         with LOCK:  # or another thread would make the owner read-only again meanwhile
+            if owner.flags.writeable:
+                return make(row_major)
             try:
                 self.root.flags.writeable = owner.flags.writeable = row_major.flags.writeable = True  # a view, after what it is a view of
                 return make(row_major)

@@ -96,12 +96,8 @@ def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int 
     size = math.prod(shape)
     if repeat < 1:
         raise ParameterError("contrib.arange_like: repeat is not positive", f"repeat={repeat}", "pass 1 or more")
-    if size % repeat == 0:
-        values = _progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data))
-    else:  # the last value is repeated less often
-        places = xp.floor_divide(xp.iota(size=size, dtype="int64"), repeat)
-        values = xp.cast(xp.cast(places, "float64") * step + start, xp.dtype_of(data))
-    return xp.reshape(values, shape=shape)
+    values = _progression(xp, start, step, -(-size // repeat), repeat, xp.dtype_of(data))
+    return xp.reshape(xp.take_slice(values, 0, size, 0) if size % repeat else values, shape=shape)
 
 
 arange_like.sample(lambda draw: [draw(draw.real((2, 4)), start=1.0, step=0.5), draw(draw.real((2, 4)), axis=1, repeat=2)])
