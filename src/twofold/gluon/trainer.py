@@ -197,7 +197,8 @@ class Trainer(CheckedAttributes):
         if not isinstance(self._wanted_store, (str, type(None))):
             what = f"Cannot reset a kvstore that was given as an object: Parameter '{param.name}' is set"
             raise MXNetError(what, None, "pass the kind of store instead")
-        if getattr(getattr(self._kvstore, "_updater", None), "states", None):
+        states = getattr(getattr(self._kvstore, "_updater", None), "states", {})
+        if any(state is not None for state in states.values()):
             what = f"Parameter '{param.name}' is set: the store drops the optimizer's states. Set parameters before states are loaded."
             warn(what, stacklevel=2)
         self._reset_kvstore()
