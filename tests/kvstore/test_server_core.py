@@ -156,6 +156,33 @@ def test_parts_of_a_tensor_on_one_server_have_counts_of_their_own():
     assert first == second == pytest.approx(0.9, abs=1e-6)
 
 
+class Tabled(mx.lr_scheduler.LRScheduler):
+    def __call__(self, num_update):
+        return float(self.table[num_update])
+
+
+@pytest.mark.parametrize("table", [np.linspace(0, 1, 5), np.arange(6, dtype=np.int8).reshape(2, 3).T, np.zeros((0, 2)), np.array(1.5)])
+def test_an_optimizer_with_numpy_arrays_reaches_the_server(table):
+    scheduler = Tabled()
+    scheduler.table = table
+    text = optimizer_to_json(mx.optimizer.SGD(lr_scheduler=scheduler))
+    found = optimizer_from_json(text, [f"{__name__}:Tabled"]).lr_scheduler.table
+    assert (type(found), found.dtype, found.shape, found.tolist()) == (np.ndarray, table.dtype, table.shape, table.tolist())
+
+
+@pytest.mark.parametrize(
+    "damaged", [["float32", [2], "AAAA"], ["object", [1], "AAAAAAAAAAA="], ["int8", [2**70], "AA=="], ["int8", [1], "é"]]
+)
+def test_a_damaged_array_of_an_optimizer_is_refused(damaged):
+    scheduler = Tabled()
+    scheduler.table = np.zeros(1)
+    fields = json.loads(optimizer_to_json(mx.optimizer.SGD(lr_scheduler=scheduler)))
+    items = dict(fields["scheduler"]["attributes"]["items"]) | {"table": {"array": damaged}}
+    fields["scheduler"]["attributes"]["items"] = [[name, value] for name, value in items.items()]
+    with pytest.raises(FormatError):
+        optimizer_from_json(json.dumps(fields), [f"{__name__}:Tabled"])
+
+
 def test_a_large_update_has_read_the_gradient_when_the_server_goes_on():
     server = Server(1, staleness=math.inf)
     server.init(0, np.zeros(1 << 20, np.float32))

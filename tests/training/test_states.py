@@ -6,6 +6,7 @@ import base64
 import json
 import pickle
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -150,6 +151,108 @@ def test_user_classes_round_trip_if_they_are_defined(users_optimizer):
     other("w", mx.nd.ones((1,)), weight)
     assert type(other.optimizer) is users_optimizer
     assert weight.asscalar() == pytest.approx(-2 * 0.2 * 3)
+
+
+class Tabled(mx.lr_scheduler.LRScheduler):
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def __call__(self, num_update):
+        return float(self.table[num_update])
+
+
+TABLES = [
+    np.linspace(0.1, 0.5, 5),
+    np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)),
+    np.arange(3, dtype=">i4"),
+    np.arange(12, dtype=np.uint64)[::-3],
+    np.array(2.5, np.float16),
+    np.zeros((0, 3), np.int8),
+    np.array([True, False]),
+    np.array([1.5, -2], ml_dtypes.bfloat16),
+]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: f"{table.dtype}{table.shape}")
+def test_numpy_arrays_of_schedules_and_optimizers_round_trip(table):
+    optimizer = mx.optimizer.SGD(lr_scheduler=Tabled(table))
+    optimizer.own = [{np.int64(3): table}, np.float32(0.5)]
+    _, found, _ = states.load(states.dump({}, optimizer))
+    for array in (found.lr_scheduler.table, found.own[0][3]):
+        assert (type(array), array.dtype, array.shape) == (np.ndarray, table.dtype.newbyteorder("="), table.shape)
+        assert array.tolist() == table.tolist()
+        assert array.flags.writeable
+    assert (found.own[1], type(found.own[1])) == (0.5, float)
+
+
+def test_training_goes_on_with_a_schedule_of_a_numpy_array(tmp_path):
+    def trained_for(steps, file=None):
+        net = mx.gluon.nn.Dense(1, use_bias=False, in_units=2)
+        net.initialize(mx.init.One())
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"lr_scheduler": Tabled(np.linspace(0.1, 0.5, 9))}, kvstore=None)
+        if file is not None:
+            trainer.load_states(file)
+        for _ in range(steps):
+            with mx.autograd.record():
+                loss = net(mx.nd.ones((1, 2))).sum()
+            loss.backward()
+            trainer.step(1)
+        return trainer, net.weight.data().asnumpy()
+
+    file = str(tmp_path / "trainer.states")
+    trained_for(3)[0].save_states(file)
+    # the rates of steps 4 and 5 are the table's
+    np.testing.assert_allclose(trained_for(2, file)[1], [[1 - 0.3 - 0.35] * 2], rtol=1e-5)
+
+
+def test_a_key_value_store_keeps_numpy_arrays_of_a_schedule(tmp_path):
+    store = mx.kv.create("local")
+    store.set_optimizer(mx.optimizer.SGD(lr_scheduler=Tabled(np.linspace(0.1, 0.5, 5))))
+    file = str(tmp_path / "store.states")
+    store.save_optimizer_states(file, dump_optimizer=True)
+    other = mx.kv.create("local")
+    other.set_optimizer(mx.optimizer.SGD())
+    other.load_optimizer_states(file)
+    assert other._updater.optimizer.lr_scheduler.table.tolist() == np.linspace(0.1, 0.5, 5).tolist()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [np.array([None]), np.array(["a"]), np.array([1j]), np.zeros(2, "f4,i4"), np.zeros(2, "M8[s]"), np.ma.masked_array([1.0], [True])],
+    ids=lambda table: f"{type(table).__name__} {table.dtype}",
+)
+def test_numpy_arrays_of_other_things_than_numbers_cannot_be_saved(table):
+    with pytest.raises(FormatError, match=r"a NumPy array that cannot be written: given \w+ of .*; store arrays of class numpy\.ndarray"):
+        states.dump({}, mx.optimizer.SGD(lr_scheduler=Tabled(table)))
+
+
+TABLES_OF_MXNET = """
+import pickle, sys
+import mxnet as mx, numpy as np
+class Tabled(mx.lr_scheduler.LRScheduler):
+    pass
+Tabled.__module__ = sys.argv[2]
+sys.modules[sys.argv[2]] = sys.modules["__main__"]
+found = pickle.load(open(sys.argv[1], "rb"))[1].lr_scheduler.table
+print([(type(table).__name__, table.dtype.name, table.shape, table.tolist()) for table in found])
+scheduler = Tabled()
+scheduler.table = found + [np.int64(3)]
+pickle.dump(({}, mx.optimizer.SGD(lr_scheduler=scheduler)), open(sys.argv[1], "wb"), 4)
+"""
+
+
+@pytest.mark.oracle
+def test_numpy_arrays_are_exchanged_with_mxnet(oracle, tmp_path):
+    tables = [table for table in TABLES if table.dtype != ml_dtypes.bfloat16]
+    expected = [("ndarray", table.dtype.name, table.shape, table.tolist()) for table in tables]
+    path = tmp_path / "optimizer.states"
+    path.write_bytes(states.dump({}, mx.optimizer.SGD(lr_scheduler=Tabled(tables))))
+    assert oracle(TABLES_OF_MXNET, path, __name__) == f"{expected}\n"
+    _, optimizer, _ = states.load(path.read_bytes())
+    *found, number = optimizer.lr_scheduler.table
+    assert [(type(table).__name__, table.dtype.name, table.shape, table.tolist()) for table in found] == expected
+    assert (number, type(number)) == (3, int)
 
 
 class Planted:

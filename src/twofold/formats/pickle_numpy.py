@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from ..errors import FormatError
 from .pickle_machine import Name
-from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, shape_fault
+from .records import ITEM_SIZES, DTypeRecord, NumpyRecord, shape_fault
 from .value_text import brief_repr
 
 #: Names of element types by NumPy's codes, such as ``"f4"`` for float32. NumPy itself has no bfloat16.
@@ -55,7 +55,7 @@ def _dtype(parts: Parts) -> DTypeRecord:
     raise FormatError("pickle: unsupported element type", brief_repr((parts.args[:1], parts.state)), f"little-endian {CODES}")
 
 
-def _array(parts: Parts) -> ArrayRecord:
+def _array(parts: Parts) -> NumpyRecord:
     match parts.args, parts.state:
         # the state is: version, shape, dtype, whether the elements are in Fortran's order, and the elements
         case (Name("numpy", "ndarray"), *_), (int(), tuple(shape), DTypeRecord(name), int(is_fortran), bytes() | str() as data):
@@ -63,29 +63,29 @@ def _array(parts: Parts) -> ArrayRecord:
     raise FormatError("pickle: unsupported kind of NumPy array", todo="save numeric arrays of class numpy.ndarray")
 
 
-def _scalar(parts: Parts) -> ArrayRecord:
+def _scalar(parts: Parts) -> NumpyRecord:
     match parts.args:
         case (DTypeRecord(name), bytes() | str() as data):
-            return _array_of(name, (), data, "C")
+            return _array_of(name, (), data, "C", is_scalar=True)
     raise FormatError("pickle: a NumPy scalar without its bytes", f"{len(parts.args)} arguments")
 
 
-def _from_buffer(parts: Parts) -> ArrayRecord:
+def _from_buffer(parts: Parts) -> NumpyRecord:
     match parts.args:
         case (bytes(data), DTypeRecord(name), tuple(shape), "C" | "F" as order):
             return _array_of(name, shape, data, str(order))
     raise FormatError("pickle: a NumPy array without its bytes", f"{len(parts.args)} arguments")
 
 
-def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: str) -> ArrayRecord:
+def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: str, *, is_scalar: bool = False) -> NumpyRecord:
     sizes = [size for size in shape if type(size) is int]
     if len(sizes) != len(shape) or shape_fault(tuple(sizes), ITEM_SIZES[dtype]):
         raise FormatError("pickle: a NumPy array has an invalid shape", brief_repr(shape))
     stored = encode_latin1(data) if isinstance(data, str) else data
-    record = ArrayRecord(dtype, tuple(sizes), stored)
+    record = NumpyRecord(dtype, tuple(sizes), stored, is_scalar=is_scalar)
     if order == "C" or len(sizes) < 2 or not stored:  # with one axis both orders are the same
         return record
-    return ArrayRecord(dtype, tuple(sizes), _to_row_major(memoryview(stored).cast(MEMORY_FORMATS[ITEM_SIZES[dtype]]), sizes))
+    return NumpyRecord(dtype, tuple(sizes), _to_row_major(memoryview(stored).cast(MEMORY_FORMATS[ITEM_SIZES[dtype]]), sizes))
 
 
 def _to_row_major(elements: memoryview, shape: Sequence[int]) -> bytearray:

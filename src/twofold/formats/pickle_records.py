@@ -1,7 +1,7 @@
 """Converts pickles of plain data, arrays and optimizers, such as MXNet's ``.states`` files, to records. No code in them runs.
 
-Possible results: None, bools, numbers, strings, bytes, tuples, lists, dicts, sets; `ArrayRecord` for NDArrays and NumPy arrays and
-scalars, `DTypeRecord` for NumPy dtypes, `ObjectRecord` for instances of classes that the caller allows.
+Possible results: None, bools, numbers, strings, bytes, tuples, lists, dicts, sets; `ArrayRecord` for NDArrays, `NumpyRecord` for NumPy
+arrays and scalars, `DTypeRecord` for NumPy dtypes, `ObjectRecord` for instances of classes that the caller allows.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..errors import FormatError
 from .params import dump_array
-from .records import ArrayRecord, Buffer, DTypeRecord, ObjectRecord
+from .records import ArrayRecord, Buffer, DTypeRecord, NumpyRecord, ObjectRecord
 
 MAX_DEPTH = 100
 ARRAY_CLASSES = {
@@ -32,9 +32,9 @@ def dump_states(states: object, *, numpy_arrays: bool = False) -> bytes:
     ----------
     states
         A dict from index to state, or (that dict, the optimizer's `ObjectRecord`), consisting of dicts, lists, tuples, None, bools,
-        numbers, strings, bytes, `ArrayRecord`, `DTypeRecord` and `ObjectRecord`. Shared objects stay shared after reading.
+        numbers, strings, bytes, `ArrayRecord`, `NumpyRecord`, `DTypeRecord` and `ObjectRecord`. Shared objects stay shared after reading.
     numpy_arrays
-        Whether to write arrays as ``mx.np.ndarray`` with NumPy shape semantics instead of ``mx.nd.NDArray``.
+        Whether to write MXNet's arrays as ``mx.np.ndarray`` with NumPy shape semantics instead of ``mx.nd.NDArray``.
 
     Raises
     ------
@@ -88,6 +88,8 @@ class _Writer:
             case dict():
                 self.chunks.append(EMPTY_DICT)
                 self.write_marked([part for pair in value.items() for part in pair], depth, SETITEMS)
+            case NumpyRecord():
+                self.write_numpy(value, depth)
             case ArrayRecord():
                 self.write_array(value)
             case DTypeRecord(name="bfloat16"):
@@ -121,6 +123,26 @@ class _Writer:
         self.write_sized(BINBYTES, BINBYTES8, dump_array(record, numpy_shape=self.numpy_arrays))
         self.chunks += [TUPLE1, REDUCE, SETITEMS, BUILD]
 
+    def write_numpy(self, record: NumpyRecord, depth: int) -> None:
+        """Write an array as one of NumPy, by the names of NumPy 1, which NumPy 2 reads too."""
+        self.write_name("numpy.core.multiarray", "scalar" if record.is_scalar else "_reconstruct")
+        self.chunks.append(MARK)
+        if not record.is_scalar:
+            self.write_name("numpy", "ndarray")
+            self.write_tuple((0,), depth)
+            self.write(b"b", depth)
+            # the state is: version, shape, dtype, whether the elements are in Fortran's order, and the elements
+            self.chunks += [TUPLE, REDUCE, MARK]
+            self.write(1, depth)
+            self.write_tuple(record.stored_shape, depth)
+        self.write_name("numpy", "dtype")
+        self.write_compound(DTypeRecord(record.dtype), depth)
+        self.chunks += [TUPLE1, REDUCE]
+        if not record.is_scalar:
+            self.write(False, depth)
+        self.write_sized(BINBYTES, BINBYTES8, record.data)
+        self.chunks += [TUPLE, REDUCE if record.is_scalar else BUILD]
+
     def write_object(self, record: ObjectRecord, depth: int) -> None:
         self.write_name(record.module, record.name)
         self.write_tuple(record.args, depth)
@@ -136,8 +158,8 @@ class _Writer:
             self.chunks.append(STACK_GLOBAL)
             self.remember((module, name))
 
-    def write_sized(self, opcode: bytes, opcode8: bytes, data: bytes) -> None:
-        size = len(data)
+    def write_sized(self, opcode: bytes, opcode8: bytes, data: Buffer) -> None:
+        size = memoryview(data).nbytes
         self.chunks += [opcode + struct.pack("<I", size) if size < 2**32 else opcode8 + struct.pack("<Q", size), data]
 
     def write_reference(self, key: object) -> bool:

@@ -77,6 +77,19 @@ class ArrayRecord:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class NumpyRecord(ArrayRecord):
+    """An array of NumPy's own class in a pickle, or one of its scalars.
+
+    Parameters
+    ----------
+    is_scalar
+        Whether it is a scalar, such as a ``numpy.float32``. Its shape is ``()``.
+    """
+
+    is_scalar: bool = False
+
+
 def _length(indices: ArrayRecord) -> tuple[int]:
     if indices.shape is None or len(indices.shape) != 1:
         raise FormatError("array record: an index array must be 1-d", f"shape {indices.shape}")

@@ -1,6 +1,7 @@
 """Optimizers as JSON, the form in which servers receive them: a registered name and plain attributes. No code is sent."""
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import lr_scheduler
+from ..dtype import NAME_OF, NUMPY
 from ..errors import DTypeError, FormatError, ParameterError
 from ..lr_scheduler import LRScheduler
 from ..optimizer.base import Optimizer
@@ -28,7 +30,7 @@ def optimizer_to_json(optimizer: Optimizer) -> str:
     Raises
     ------
     DTypeError
-        If an attribute is not a number, string, bool, None, or a list, tuple or dict of these.
+        If an attribute is not a number, string, bool, None, NumPy array of numbers, or a list, tuple or dict of these.
 
     Examples
     --------
@@ -158,14 +160,21 @@ def _plain(value: object, place: str) -> object:
         return {"tuple": [_plain(item, place) for item in value]}
     if isinstance(value, list):
         return [_plain(item, place) for item in value]
+    if isinstance(value, np.ndarray) and value.__class__ is np.ndarray and value.dtype in NAME_OF:
+        return {"array": [NAME_OF[value.dtype], value.shape, b64encode(value.tobytes()).decode("ascii")]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise DTypeError(f"{place}: this value cannot travel to a server", type(value).__name__, "use numbers, strings, lists and dicts")
+    raise DTypeError(
+        f"{place}: this value cannot travel to a server", type(value).__name__, "use numbers, strings, lists, dicts and arrays of numbers"
+    )
 
 
 def _restored(value: Any) -> Any:
     if isinstance(value, dict):
         if "tuple" in value:
             return tuple(map(_restored, value["tuple"]))
+        if "array" in value:
+            dtype, shape, data = value["array"]
+            return np.frombuffer(b64decode(data, validate=True), NUMPY[dtype]).reshape(shape).copy()
         return {_restored(key): _restored(item) for key, item in value["items"]}
     return list(map(_restored, value)) if isinstance(value, list) else value

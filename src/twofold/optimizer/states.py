@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import lr_scheduler
-from ..dtype import FLOATS, NUMPY
+from ..dtype import FLOATS, NAME_OF, NUMPY
 from ..errors import FormatError, ParameterError
 from ..formats.pickle_records import MXNET_CLASSES, load_states
 from ..formats.pickle_writer import dump_states
-from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
+from ..formats.records import ITEM_SIZES, ArrayRecord, DTypeRecord, NumpyRecord, ObjectRecord
 from ..formats.value_text import ELLIPSIS, brief_key, brief_repr
 from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
@@ -64,7 +64,7 @@ def dump(states: dict[Index, State], optimizer: Optimizer | None = None, progres
     Raises
     ------
     FormatError
-        If a value is not an array, number, string, scheduler or container of these.
+        If a value is not an array, one of NumPy's with numbers, a number, a string, a scheduler or a container of these.
     """
     # among the states: MXNet's reader takes a dict, or a pair of a dict and an optimizer, and nothing else
     record = _record(states if progress is None else {**states, PROGRESS: progress})
@@ -112,12 +112,14 @@ def _record(value: object) -> Any:
             return record_of(value)
         case np.generic():
             return value.item()
+        case np.ndarray():
+            return _numpy_record(value)
         case np.dtype():
             return DTypeRecord(value.name)
         case type() if issubclass(value, np.generic):
             return DTypeRecord(np.dtype(value).name)
         case dict():
-            return {key: _record(item) for key, item in value.items()}
+            return {key.item() if isinstance(key, np.generic) else key: _record(item) for key, item in value.items()}
         case list() | tuple():
             return type(value)(_record(item) for item in value)
         case Optimizer():
@@ -125,6 +127,19 @@ def _record(value: object) -> Any:
         case LRScheduler():
             return ObjectRecord(*_name_of(value), (), _record(vars(value)))
     return value
+
+
+def _numpy_record(array: np.ndarray) -> NumpyRecord:
+    """The record of a NumPy array of numbers. The order of its bytes and axes in memory is not kept."""
+    little = array.dtype.newbyteorder("<")
+    # subclasses have more than elements, such as the mask of a masked array; `type` would see the class of arrays that fold
+    if array.__class__ is not np.ndarray or NAME_OF.get(little) not in ITEM_SIZES:
+        raise FormatError(
+            "optimizer states: a NumPy array that cannot be written",
+            f"{array.__class__.__name__} of {array.dtype}",
+            "store arrays of class numpy.ndarray with integers, bools or real numbers of at most 64 bits",
+        )
+    return NumpyRecord(NAME_OF[little], array.shape, np.ascontiguousarray(array, little).tobytes())
 
 
 def _attributes(state: dict[str, Any]) -> dict[str, Any]:
@@ -149,6 +164,10 @@ def _name_of(value: object) -> tuple[str, str]:
 def _value(record: object) -> Any:
     """The value of a record."""
     match record:
+        case NumpyRecord():
+            # copied, as programs may write to their arrays and the file's bytes are constant
+            array = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.stored_shape).copy()
+            return array.item() if record.is_scalar else array
         case ArrayRecord():
             return array_of(record)
         case DTypeRecord():
@@ -182,9 +201,9 @@ def _object(record: ObjectRecord) -> object:
 
 
 def _attribute(record: object) -> Any:
-    """The value of an attribute. NumPy's scalars, which a program may have passed as numbers, become Python's."""
+    """The value of an attribute. Arrays of MXNet without axes, which a program may have passed as numbers, become Python's numbers."""
     value = _value(record)
-    return value.asnumpy().item() if isinstance(record, ArrayRecord) and record.shape == () else value
+    return value.asnumpy().item() if isinstance(value, Array) and value.shape == () else value
 
 
 def _check_schedule(scheduler: Any) -> None:
