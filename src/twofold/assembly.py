@@ -33,6 +33,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from .assembled_code import KEPT, key_of
 from .function_source import tree_of
+from .syntax_trees import syntax_tree
 
 Function: TypeAlias = Callable[..., Any]
 Globals: TypeAlias = dict[str, Any]
@@ -100,7 +101,7 @@ def assembled_text(text: str, name: str, given: Globals) -> FunctionType:
     For functions whose parameters are those of operators: their signatures must be written out. Tracebacks show the text.
     """
     file = f"<twofold: {name} {len(linecache.cache)}>"
-    tree = ast.parse(text, file)
+    tree = syntax_tree(text, file)
     elsewhere: dict[str, str] = {}
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef)

@@ -7,6 +7,8 @@ import sys
 from functools import lru_cache
 from types import FunctionType
 
+from .syntax_trees import syntax_tree
+
 
 @lru_cache(64)  # fragments are read again and again; the trees of all functions would be half of what the garbage collector visits
 def tree_of(function: FunctionType) -> ast.FunctionDef:
@@ -23,7 +25,7 @@ def tree_of(function: FunctionType) -> ast.FunctionDef:
     above = ["" for _ in range(code.co_firstlineno - 1)]  # so the tree has the function's line numbers
     if text.startswith(" "):
         above[-1] = "if True:"
-    found = next((n for n in ast.walk(ast.parse("\n".join([*above, text]))) if isinstance(n, ast.FunctionDef)), None)
+    found = next((n for n in ast.walk(syntax_tree("\n".join([*above, text]))) if isinstance(n, ast.FunctionDef)), None)
     if found is None or found.name != code.co_name:
         raise LookupError(f"{function.__module__}.{code.co_name}: its source is missing; install twofold with its .py files")
     return found

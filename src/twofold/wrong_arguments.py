@@ -17,6 +17,7 @@ from types import FrameType, FunctionType, ModuleType, TracebackType
 
 from .origin import is_inside
 from .suggestions import argument_here, arguments_of, did_you_mean
+from .syntax_trees import syntax_tree
 
 #: Python's text, to which Python 3.13 adds a suggestion.
 UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'(?:\. Did you mean '\w+'\?)?")
@@ -198,7 +199,7 @@ def _keywords(frame: FrameType, position: int) -> list[str]:
     lines[-1] = lines[-1][:end]  # before the first line is cut, which may be the same one
     text = b"".join([lines[0][begin:], *lines[1:]]).decode(errors="replace")
     try:
-        call = ast.parse(f"({text})", mode="eval").body
+        call = syntax_tree(f"({text})", mode="eval").body
     except SyntaxError:
         return []
     return [k.arg for k in call.keywords if k.arg is not None] if isinstance(call, ast.Call) else []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import pytest
 import twofold as mx
 from twofold import autograd, nd
 from twofold.errors import DeferredInitializationError, DeviceError, ParameterError, ShapeError
-from twofold.gluon import Parameter, ParameterDict
+from twofold.gluon import Parameter, ParameterDict, nn
+from twofold.gluon.copies import Copies
 
 
 def made(**kwargs: object) -> Parameter:
@@ -159,3 +162,49 @@ def test_sizes_of_layers_may_be_numpy_integers() -> None:
     layer = mx.gluon.nn.Dense(np.int64(3))
     layer.initialize()
     assert layer(nd.ones((1, 2))).shape == (1, 3)
+
+
+class Slow(mx.init.Initializer):
+    """Takes long enough for other threads to come along."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[str] = []
+
+    def _init_weight(self, name: object, arr: nd.NDArray) -> None:
+        self.made.append(str(name))
+        time.sleep(0.05)
+        arr[:] = len(self.made)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_threads_that_run_a_new_network_at_once_initialize_it_once(hybridized: bool) -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3), nn.Dense(2))
+    slow = Slow()
+    net.initialize(slow)
+    if hybridized:
+        net.hybridize()
+    x = mx.nd.ones((2, 4))
+    with ThreadPoolExecutor(4) as pool:
+        outputs = [found.asnumpy().tolist() for found in pool.map(net, [x] * 8)]
+    assert sorted(slow.made) == sorted(name for name in net.collect_params() if name.endswith("weight"))
+    assert outputs == [net(x).asnumpy().tolist()] * 8
+
+
+def test_a_parameter_has_its_gradient_before_threads_can_see_its_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = nn.Dense(2, in_units=3)
+    seen: list[object] = []
+    attach = Copies.attach
+    monkeypatch.setattr(Copies, "attach", lambda *args: (seen.append((layer.weight._data, layer.bias._data)), attach(*args)))
+    layer.initialize()
+    weight = layer.weight._data
+    assert weight is not None
+    assert seen == [(None, None), (weight, None)]
+    assert layer.weight.grad().shape == (2, 3)
+
+
+def test_a_parameter_that_another_thread_has_just_initialized_is_asked_again() -> None:
+    layer = nn.Dense(2, in_units=3)
+    layer.initialize()
+    assert isinstance(layer.weight._missing(), DeferredInitializationError)

@@ -1,6 +1,8 @@
 """`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
+import os
 from collections.abc import Callable, Sequence
+from threading import RLock
 from typing import Any, NamedTuple, TypedDict
 from weakref import ref
 
@@ -33,6 +35,10 @@ Contexts = Device | Sequence[Device] | None
 #: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
+#: Held while parameters are initialized that waited for their shapes: of threads that run a new network at once, one does it.
+#: Initializers are code of the program, and may run other networks.
+INITIALIZING = RLock()
+os.register_at_fork(before=INITIALIZING.acquire, after_in_parent=INITIALIZING.release, after_in_child=INITIALIZING.release)
 
 
 class ParameterAttributes(TypedDict, total=False):
@@ -257,21 +263,22 @@ class Parameter(CheckedAttributes):
 
     def _finish_deferred_init(self) -> None:
         """Create the arrays if initialization was deferred."""
-        deferred = self._deferred
-        if deferred is None:
-            return
-        if not self._is_shaped:
-            raise self._unshaped("specify sizes of 1 or more, such as units and in_units, in the layer")
-        data = deferred.data
-        if data is None:
-            # unrecorded; and on the CPU, then copied: all devices get the same random numbers
-            with Scope(False, None), separate_windows():
-                data = as_active_class(nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype))
-                named = initializer.InitDesc(self.name, {"__init__": deferred.init})
-                initializer.create(deferred.default)(named, data)
-        # it stays deferred until the arrays are complete, so that the next call makes them if this one is interrupted
-        self._init_impl(as_legacy(data), deferred.contexts)
-        self._deferred = None
+        with INITIALIZING:
+            deferred = self._deferred
+            if deferred is None:
+                return
+            if not self._is_shaped:
+                raise self._unshaped("specify sizes of 1 or more, such as units and in_units, in the layer")
+            data = deferred.data
+            if data is None:
+                # unrecorded; and on the CPU, then copied: all devices get the same random numbers
+                with Scope(False, None), separate_windows():
+                    data = as_active_class(nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype))
+                    named = initializer.InitDesc(self.name, {"__init__": deferred.init})
+                    initializer.create(deferred.default)(named, data)
+            # it stays deferred until the arrays are complete, so that the next call makes them if this one is interrupted
+            self._init_impl(as_legacy(data), deferred.contexts)
+            self._deferred = None
 
     def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:
         """Create the arrays as copies of ``data``, unrecorded, and their gradients. ``npx.set_np`` decides which class users see.
@@ -279,14 +286,11 @@ class Parameter(CheckedAttributes):
         Layers and optimizers compute with arrays of `mx.nd`, in which a 0-d parameter has shape (1,).
         """
         self._is_numpy = is_np_array()
-        before = self._copies
-        try:
-            with Scope(False, None), separate_windows():
-                self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype, self._is_numpy)
-                self._init_grad()
-        except BaseException:
-            self._copies, RENEWALS.count = before, RENEWALS.count + 1
-            raise
+        with Scope(False, None), separate_windows():
+            copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype, self._is_numpy)
+            copies.attach(self._grad_req)
+        # last, for interrupts, and for threads that record meanwhile: without a gradient they would record nothing
+        self._copies, RENEWALS.count = copies, RENEWALS.count + 1
 
     def _init_grad(self) -> None:
         """Create the gradients, or drop them if there are to be none."""
@@ -347,7 +351,8 @@ class Parameter(CheckedAttributes):
     # arrays
 
     def _missing(self) -> MXNetError:
-        if self._deferred is not None:
+        # the arrays may be there by now: another thread has made them since this one looked
+        if self._deferred is not None or self._copies is not None:
             return DeferredInitializationError(
                 f"Parameter '{self.name}' has not been initialized yet because initialization was deferred",
                 None,

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Collection
 from types import CodeType
 
+from ..syntax_trees import syntax_tree
 from .guards import MAY_HOLD, at, guarded, guarded_for_objects, path_of
 
 #: Packages that compile functions of the program from their code.
@@ -79,9 +80,7 @@ def compiled(source: bytes | str, file: str, is_first: bool = False) -> CodeType
     SyntaxError
         As `compile`.
     """
-    # not by `ast.parse`, which would be in the traceback of a syntax error
-    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    assert isinstance(tree, ast.Module)
+    tree = syntax_tree(source, file)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, DEEP))
     try:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..errors import OperatorError
+from ..syntax_trees import syntax_tree
 from .params import AXIS, SHAPE
 from .spec import Op
 
@@ -72,7 +73,7 @@ def row_of(op: Op, name: str) -> Row:
     _, paren, rest = op.front.row.partition("(")
     place, _, name = name.rpartition(".")
     try:
-        (function,) = ast.parse(f"def {name}{paren}{rest}: ...").body
+        (function,) = syntax_tree(f"def {name}{paren}{rest}: ...").body
     except SyntaxError as error:
         raise OperatorError(
             f"{op.spoken}: the row is not a signature ({error.msg})", op.front.row, "write row='name(a, axis=None)'"

@@ -4,7 +4,6 @@ Annotate with ``int``, ``float``, ``bool``, ``str``, ``Literal["a", "b"]``, ``X 
 A ``Scalar`` is a run-time input (a leaf of graphs); every other kind is structure: part of a program's key.
 """
 
-import ast
 import re
 import types
 import typing
@@ -17,6 +16,7 @@ from ..device import Device
 from ..dtype import dtype_name
 from ..errors import ParameterError, WrongArgument
 from ..suggestions import did_you_mean
+from ..syntax_trees import literal_value
 
 #: MXNet's integers have 64 bits; what a rule computes with larger ones would neither fit an array's index nor end in time.
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
@@ -121,7 +121,7 @@ def literal(value: object) -> Any:
     try:
         # MXNet's files contain Python 2's long integers, as in ``(2L, 2L)``
         spelled = LONG.sub("", _plain(value).strip()) or "None"
-        return ast.literal_eval(spelled) if len(spelled) < LONG_TEXT else _numbers(spelled)
+        return literal_value(spelled) if len(spelled) < LONG_TEXT else _numbers(spelled)
     except (ValueError, SyntaxError):  # whose messages are about Python's parser
         raise ValueError("this text is neither a number nor a tuple of numbers") from None
 

@@ -1,6 +1,5 @@
 """Prints a symbol as a table of layers, and draws the graph of a symbol or block with graphviz, or as SVG if that is not installed."""
 
-import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -14,6 +13,7 @@ from ..symbol.inference import Inference, inside_shape
 from ..symbol.node import Head, SymbolNode, variables
 from ..symbol.partial_types import PartialShape, PartialType
 from ..symbol.symbol import Symbol
+from ..syntax_trees import literal_value
 from .drawing import Svg, digraph
 from .layered import Box, Edge, plot_layers, without_shared_prefix
 
@@ -216,7 +216,7 @@ def _label(node: SymbolNode, has_name: bool = False) -> str:
 
 def _size_text(value: str) -> str:
     """A parameter as text, sizes such as ``(3, 3)`` as ``3x3``."""
-    return "x".join(map(str, ast.literal_eval(value))) if value.startswith(("(", "[")) else value
+    return "x".join(map(str, literal_value(value))) if value.startswith(("(", "[")) else value
 
 
 def _color(node: SymbolNode) -> str:
