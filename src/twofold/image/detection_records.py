@@ -238,9 +238,10 @@ class DetectionLoader(RecordLoader):
             head, objects = split_label(numbers)
             pixels, objects = self.augmenter(image, objects, rng)
         height, width, channels = pixels.shape
-        # an image may be smaller than its place, and the memory of batches is used again
+        # an image may be smaller than its place: the rest are black pixels, which are normalized, too
         data[...] = 0
-        self.normalize(pixels.transpose(2, 0, 1), rng, data[:, :height, :width])
+        data[:, :height, :width] = pixels.transpose(2, 0, 1)
+        self.normalize(data, rng, data)
         found = np.concatenate([head, objects.ravel()])
         label[...] = self.reading.label_pad_value
         label[:HEAD] = channels, height, width, len(found)
@@ -291,7 +292,7 @@ class ImageDetRecordIter(ImageRecordIter):
     random_hue_prob, random_saturation_prob, random_illumination_prob, random_contrast_prob
         The probabilities of these changes.
     resize_mode
-        ``"force"`` to the final size, ``"fit"`` into it, or ``"shrink"`` into it; the rest of the data is 0.
+        ``"force"`` to the final size, ``"fit"`` into it, or ``"shrink"`` into it; the rest of the data are black pixels.
 
     Raises
     ------

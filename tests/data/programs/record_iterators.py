@@ -241,6 +241,17 @@ def detection_in_larger_batches(mx: Any) -> Any:
     return found
 
 
+def margins_of_detection(mx: Any) -> Any:
+    """Beside an image that does not fill the data are black pixels: the mean is subtracted from them, too."""
+    numbers = {"mean_r": 10, "std_r": 2, "mean_g": 20, "scale": 0.5, "mean_b": 4}
+    shape = {"data_shape": (3, 8, 6)}
+    found = _detection(mx, *({**shape, "resize_mode": mode, **numbers} for mode in ("fit", "shrink")), shape=(4, 6))
+    with tempfile.TemporaryDirectory() as folder:
+        mean = os.path.join(folder, "mean.bin")
+        mx.nd.save(mean, {"mean_img": mx.nd.arange(3 * 8 * 6).reshape((3, 8, 6))})
+        return [found, _detection(mx, {**shape, "resize_mode": "fit", "mean_img": mean}, shape=(4, 6))]
+
+
 def texts_of_limits_of_crops(mx: Any) -> Any:
     """Numbers of batches: what is in them is random."""
     crops = {"rand_crop_prob": 1, "num_crop_sampler": 1}
