@@ -474,5 +474,21 @@ def test_colors_of_scenes_change_as_often_as_asked(scene: bytes) -> None:
     assert max(shades) > 58
 
 
+@pytest.mark.parametrize(("name", "limit"), [("illumination", 50), ("contrast", 0.5)])
+def test_scenes_in_batches_change_as_often_and_as_far_as_asked(scene: bytes, tmp_path: Path, name: str, limit: float) -> None:
+    path, count = str(tmp_path / "a.rec"), 60
+    file = mx.recordio.MXRecordIO(path, "w")
+    for k in range(count):
+        file.write(mx.recordio.pack(mx.recordio.IRHeader(0, [2, 5, 3, 0.25, 0.25, 0.75, 0.75], k, 0), scene))
+    file.close()
+    given = {"path_imgrec": path, "data_shape": (3, 60, 80), "batch_size": count, f"max_random_{name}": limit}
+    (batch,) = mx.io.ImageDetRecordIter(**given, **{f"random_{name}_prob": 0.5})
+    shades = batch.data[0].asnumpy()[:, 0, 0, 0]
+    assert 15 < (shades != 50).sum() < 45
+    assert (shades == shades.round()).all()  # whole numbers, as colors of images
+    furthest = limit if name == "illumination" else 50 * limit
+    assert 0.7 * furthest < abs(shades - 50).max() <= furthest
+
+
 def test_batches_have_the_numbers_of_their_records_with_any_number_of_threads(path: str) -> None:
     assert [make(path, preprocess_threads=count).next().index.tolist() for count in (0, 1, 3)] == [[10, 11, 12, 13]] * 3

@@ -68,7 +68,7 @@ LOCAL = {
     "gluon.parameter_dict.ParameterDict.load_dict": "the name is for errors",
     "gluon.parameter_dict.load_named_arrays": "Block.load_parameters",
     "gluon.scope.BlockScope.create": "prefix of parameters",
-    "image.record_parameters.Normalizing": "ImageRecordIter",
+    **{f"image.record_parameters.{k}": "ImageRecordIter" for k in ("Normalizing", "RecordNormalizing")},
     "image.record_parameters.Reading": "ImageRecordIter",
     "kvstore.survivors.WorkerGroup.broadcast": "root is the rank of a worker",
     **{f"numpy.{k}": "NumPy's, which takes a prefix of its text or opens local files" for k in NUMPYS},

@@ -210,6 +210,7 @@ class DetectionLoader(RecordLoader):
 
     reading: DetectionReading
     augmenter: Any
+    normalizing: Any
 
     def label_shape(self) -> tuple[int, ...]:
         """Shape of the label of an image in a batch: for the longest label of all records."""
@@ -288,9 +289,9 @@ class ImageDetRecordIter(ImageRecordIter):
     rand_mirror_prob
         The probability that images are flipped horizontally.
     max_random_hue, max_random_saturation, max_random_illumination, max_random_contrast
-        Limits of random changes of color.
+        Limits of random changes of color. They have no effect without the probabilities.
     random_hue_prob, random_saturation_prob, random_illumination_prob, random_contrast_prob
-        The probabilities of these changes.
+        The probabilities of these changes, 0 unless given.
     resize_mode
         ``"force"`` to the final size, ``"fit"`` into it, or ``"shrink"`` into it; the rest of the data are black pixels.
 

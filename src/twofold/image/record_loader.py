@@ -15,7 +15,7 @@ from ..scheduler.observers import LISTENERS, span
 from .geometry import UNCHANGED
 from .record_augmenter import RecordAugmenter
 from .record_files import RecordFiles, RecordKey
-from .record_parameters import Normalizing, Reading
+from .record_parameters import Reading, RecordNormalizing
 
 
 class RecordLoader:
@@ -29,7 +29,7 @@ class RecordLoader:
         Errors for files that cannot be read, for places in them without a whole record, and for wrong lines of the list.
     """
 
-    def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
+    def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: RecordNormalizing, dtype: np.dtype) -> None:
         self.title, self.reading, self.augmenter, self.normalizing, self.dtype = title, reading, augmenter, normalizing, dtype
         self.skipped = SkippedSamples(title, reading.on_bad_sample)
         self.damage: list[FormatError | FileAccessError] = []
@@ -87,17 +87,14 @@ class RecordLoader:
             if write is None:
                 found = change.applied(picture, method, self.augmenter.fill_value)
                 pixels = self.augmenter.colored(found, rng).transpose(2, 0, 1)
-                self._finish(pixels[..., ::-1] if self._mirrors(rng) else pixels, rng, data)
+                self._finish(pixels[..., ::-1] if self.normalizing.mirrors(rng) else pixels, rng, data)
             elif self.dtype.kind == "f" and self.mean.size == len(data):
-                change.write(write, picture, self._mirrors(rng), self._normal or self._numbers(rng), data)
+                change.write(write, picture, self.normalizing.mirrors(rng), self._normal or self._numbers(rng), data)
             else:
                 # signed bytes are written as unsigned ones first; `_finish` then limits them to 127 in the same memory
                 target = data if self.dtype.kind == "f" else data.view("uint8")
-                change.write(write, picture, self._mirrors(rng), UNCHANGED, target)
+                change.write(write, picture, self.normalizing.mirrors(rng), UNCHANGED, target)
                 self._finish(target, rng, data)
-
-    def _mirrors(self, rng: np.random.Generator) -> bool:
-        return self.normalizing.mirror or (self.normalizing.rand_mirror and rng.random() < 0.5)
 
     def _numbers(self, rng: np.random.Generator) -> tuple[float, ...]:
         """The normalization as `PictureWriter` takes it."""

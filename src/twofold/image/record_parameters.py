@@ -31,10 +31,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Normalizing:
-    """How the pixels of images of the final size are changed; see `ImageRecordIter`."""
+    """How the pixels of images of the final size become the numbers of a batch: the same for all images."""
 
-    mirror: bool = False
-    rand_mirror: bool = False
     mean_img: str = ""
     mean_r: float = 0
     mean_g: float = 0
@@ -45,28 +43,48 @@ class Normalizing:
     std_b: float = 1
     std_a: float = 1
     scale: float = 1
+
+    def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
+        factor = self._factor(channels).astype("float32")[:, None, None]
+        return factor, np.zeros_like(factor)
+
+    def _factor(self, channels: int) -> np.ndarray:
+        deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
+        # 0 means that nothing is divided, as in MXNet
+        deviation[deviation == 0] = 1
+        return self.scale / deviation
+
+    def mean(self, channels: int) -> np.ndarray:
+        """The mean of each channel (channels, 1, 1)."""
+        return np.array([self.mean_r, self.mean_g, self.mean_b, self.mean_a][:channels], "float32")[:, None, None]
+
+
+@dataclass(frozen=True)
+class RecordNormalizing(Normalizing):
+    """How the pixels of images of the final size are changed, also at random; see `ImageRecordIter`."""
+
+    mirror: bool = False
+    rand_mirror: bool = False
     max_random_contrast: float = 0
     max_random_illumination: float = 0
 
     def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
-        deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
-        # 0 means that nothing is divided, as in MXNet
-        deviation[deviation == 0] = 1
-        factor = self.scale / deviation
+        """As `Normalizing.factors`, with a random contrast and illumination."""
+        factor = self._factor(channels)
         # drawn even if the limits are 0, so that they do not change which numbers later draws get
         contrast = 1 + rng.uniform(-1, 1) * self.max_random_contrast
         shift = rng.uniform(-1, 1) * self.max_random_illumination
         return (contrast * factor).astype("float32")[:, None, None], (shift * factor).astype("float32")[:, None, None]
 
+    def mirrors(self, rng: np.random.Generator) -> bool:
+        """Whether the next image is flipped."""
+        return self.mirror or (self.rand_mirror and rng.random() < 0.5)
+
     @property
     def varies(self) -> bool:
         """Whether `factors` differ from image to image."""
         return self.max_random_contrast != 0 or self.max_random_illumination != 0
-
-    def mean(self, channels: int) -> np.ndarray:
-        """The mean of each channel (channels, 1, 1)."""
-        return np.array([self.mean_r, self.mean_g, self.mean_b, self.mean_a][:channels], "float32")[:, None, None]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from .geometry import HOST
 from .record_augmenter import RecordAugmenter
 from .record_batches import InFlight, Row, load_rows
 from .record_loader import RecordLoader, timed
-from .record_parameters import Batching, Normalizing, Reading, groups_of, image_shape
+from .record_parameters import Batching, Reading, RecordNormalizing, groups_of, image_shape
 
 
 def _write_sample(folder: Path) -> str:
@@ -161,7 +161,7 @@ class ImageRecordIter(LoadingIter):
     #: Numbers of channels that images may have.
     _channels: ClassVar[tuple[int, ...]] = (1, 3, 4)
     #: The classes of parameters, and the classes that read records by them.
-    _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, Normalizing, Batching)
+    _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, RecordNormalizing, Batching)
     _loader_class: ClassVar[type] = RecordLoader
 
     def __init__(self, **kwargs: object) -> None:

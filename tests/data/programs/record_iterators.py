@@ -252,6 +252,12 @@ def margins_of_detection(mx: Any) -> Any:
         return [found, _detection(mx, {**shape, "resize_mode": "fit", "mean_img": mean}, shape=(4, 6))]
 
 
+def limits_of_colors_that_never_change(mx: Any) -> Any:
+    """The probabilities of changes of color are 0 unless they are given, so limits alone change nothing."""
+    limits = {"max_random_hue": 20, "max_random_saturation": 50, "max_random_illumination": 50, "max_random_contrast": 0.5}
+    return _detection(mx, limits)
+
+
 def texts_of_limits_of_crops(mx: Any) -> Any:
     """Numbers of batches: what is in them is random."""
     crops = {"rand_crop_prob": 1, "num_crop_sampler": 1}
