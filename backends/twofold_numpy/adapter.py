@@ -18,7 +18,18 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import copies, depthwise_gradients, direct, integer_products, planning, scatter, threads, window_reductions, winograd
+from . import (
+    bfloat16_products,
+    copies,
+    depthwise_gradients,
+    direct,
+    integer_products,
+    planning,
+    scatter,
+    threads,
+    window_reductions,
+    winograd,
+)
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -26,6 +37,7 @@ from .host_code import MachineCode
 from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
+from .packing import has_wide_vectors
 from .products import IN_MACHINE_CODE, InnerProduct, Multiplication, Product
 
 if TYPE_CHECKING:  # importing it takes 1.5 ms
@@ -81,6 +93,17 @@ def _integer_products_in_machine_code() -> integer_products.IntegerProducts | No
     return integer_products()
 
 
+def _multiplies_bfloat16() -> bool:
+    """Whether kernels are compiled, and the processor has instructions for products of bfloat16."""
+    if not (_compiles() and has_wide_vectors()):
+        return False
+    with IMPORTING:
+        from .jit.compiler import compiler
+
+    own = compiler()
+    return own is not None and own.has_bfloat16_products
+
+
 def _rows_added_in_machine_code(dtype: np.dtype[np.generic]) -> scatter.AddRows | None:
     """What adds rows in machine code; None if kernels are not compiled."""
     if not _compiles():
@@ -131,6 +154,7 @@ scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
 winograd.IN_MACHINE_CODE.append(_tile_transforms_in_machine_code)
 window_reductions.IN_MACHINE_CODE.append(_windows_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
+bfloat16_products.IN_MACHINE_CODE.append(_multiplies_bfloat16)
 
 
 def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:

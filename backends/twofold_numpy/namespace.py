@@ -15,13 +15,14 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
-from . import integer_products, sparse_products, window_reductions
+from . import bfloat16_products, integer_products, sparse_products, window_reductions
 from .copies import packed
 from .products import is_small, multiply
 from .scatter import add_at
 from .sorting import comparable, stable_order
 from .special import FUNCTIONS
 
+BFLOAT16 = NUMPY["bfloat16"]
 #: Elements of a block, both of the summation tree and of fused kernels, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
 #: If the product of two operands' sizes is less, their matrix product is small, whatever their shapes. This cheap test comes first.
@@ -104,7 +105,8 @@ def _reduces_to_channels(a: np.ndarray, axis: Axes) -> bool:
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Large products in pieces, 16-bit floats in float32, others by ``matmul``: in one function, which imperative code calls."""
     if a.itemsize == 2 or b.itemsize == 2:
-        return _product_in_float32(a, b)
+        found = bfloat16_products.matmul(a, b) if a.dtype == b.dtype == BFLOAT16 else None
+        return _product_in_float32(a, b) if found is None else found.astype(BFLOAT16)
     if a.size * b.size > SMALL_SIZES and a.dtype == b.dtype and not is_small(a.shape, b.shape):
         return multiply(a, b)
     return np.matmul(a, b)

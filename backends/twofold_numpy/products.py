@@ -59,9 +59,11 @@ def blocks_of(rows: int, columns: int, inner: int, item: int) -> tuple[Piece, ..
     return tuple((0, 1, 0, rows, left, min(left + width, columns)) for left in range(0, columns, width))
 
 
-def is_by_rows(rows: int, columns: int, inner: int, a: Strides, b: Strides, item: int) -> bool:
+def is_by_rows(rows: int, columns: int, inner: int, a: Strides, b: Strides, item: int, pairs: bool = False) -> bool:
     """Whether rows are multiplied one by one, by sizes and the operands' layouts: both are read along their inner axes."""
-    if not (1 < rows <= FEW and rows * columns * inner > LEAST_BY_ROWS and a[2] == b[1] == item):
+    # BLAS takes one row and the small products of floats
+    by_blas = not pairs and (rows == 1 or rows * columns * inner <= LEAST_BY_ROWS)
+    if by_blas or not (1 <= rows <= FEW and a[2] == b[1] == item):
         return False
     return a[1] > 0 and b[2] >= inner * item and columns * inner * item < MOST_BLOCKS * BLOCK
 
@@ -157,6 +159,8 @@ class Multiplication(NamedTuple):
     stack, apart
         How many matrices follow one another by these strides, and the bytes from one such stack to the next of both operands; 0 if there is
         one stack.
+    pairs
+        Whether the operands' numbers are pairs of bfloat16 (see `bfloat16_products`), which only machine code of its own multiplies.
     """
 
     dtype: np.dtype[np.generic]
@@ -169,6 +173,7 @@ class Multiplication(NamedTuple):
     by_rows: bool = False
     stack: int = 0
     apart: tuple[int, int] = (0, 0)
+    pairs: bool = False
 
     @property
     def nanoseconds(self) -> float:
@@ -226,29 +231,48 @@ def _shape(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     return np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
 
 
-def _bind(key: object, a: np.ndarray, b: np.ndarray) -> Product:
+def multiply_pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """`multiply` for matrices whose numbers are pairs of bfloat16, with sums in float32; None where no machine code is made for that."""
+    key = "pairs", a.shape, a.strides, b.shape, b.strides
+    run = _bound.get(key)
+    if run is None:
+        run = _bind(key, a, b, pairs=True)
+    if run is _nothing:
+        return None
+    out = POOL.empty(_shape(a, b), a.dtype)
+    run(a, b, out)
+    return out
+
+
+def _nothing(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Stands for a product of pairs that no machine code computes."""
+
+
+def _bind(key: object, a: np.ndarray, b: np.ndarray, pairs: bool = False) -> Product:
     if len(_bound) >= MAX_BOUND:
         _bound.clear()
-    run = _bound[key] = _product_of(a, b)
+    run = _bound[key] = _product_of(a, b, pairs)
     return run
 
 
-def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
+def _product_of(a: np.ndarray, b: np.ndarray, pairs: bool) -> Product:
     """The fastest product for operands of these layouts."""
     library = blas()
     if library is None or a.dtype.char not in "fdFD" or not a.dtype.isnative or a.dtype != b.dtype:
-        return _by_numpy
+        return _nothing if pairs else _by_numpy
     stacks = _stacks(a, b)
     if stacks is None:
-        return _of_several_stacks(library, a, b) or _held
+        return _of_several_stacks(library, a, b, pairs) or (_nothing if pairs else _held)
     (batch, rows, inner), columns = stacks[0].shape, stacks[1].shape[2]
-    if batch == rows == columns == 1:
+    if batch == rows == columns == 1 and not pairs:
         return _of_vectors(library, InnerProduct(a.dtype, (stacks[0].strides[2], stacks[1].strides[1]), bounds_of(inner)))
     item = a.dtype.itemsize
     strides = stacks[0].strides, stacks[1].strides, (rows * columns * item, columns * item, item)
-    by_rows = batch == 1 and is_by_rows(rows, columns, inner, *strides[:2], item)
+    by_rows = batch == 1 and is_by_rows(rows, columns, inner, *strides[:2], item, pairs)
     pieces = blocks_of(rows, columns, inner, item) if by_rows else pieces_of(batch, rows, columns, inner)
-    of = Multiplication(a.dtype, batch, rows, columns, inner, strides, pieces, by_rows)
+    of = Multiplication(a.dtype, batch, rows, columns, inner, strides, pieces, by_rows, pairs=pairs)
+    if pairs:
+        return _made(library, of) or _nothing
     found = _in_machine_code(library, of, partial(_in_pieces, of))
     # the layouts of a matrix and its transpose; whether they share memory is seen at each call
     if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
@@ -268,7 +292,11 @@ def _in_machine_code(library: Blas, of: Multiplication | InnerProduct, otherwise
     is_other = isinstance(of, Multiplication) and (of.is_packed or of.is_few_rows)
     if _Patience.used < PATIENCE and not is_loaded() and not is_other:
         return partial(_patiently, otherwise)
-    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), otherwise)
+    return _made(library, of) or otherwise
+
+
+def _made(library: Blas, of: Multiplication | InnerProduct) -> Product | None:
+    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None)
 
 
 def _patiently(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
@@ -278,7 +306,7 @@ def _patiently(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) 
     product(a, b, out)
 
 
-def _of_several_stacks(library: Blas, a: np.ndarray, b: np.ndarray) -> Product | None:
+def _of_several_stacks(library: Blas, a: np.ndarray, b: np.ndarray, pairs: bool) -> Product | None:
     """A product of stacks of matrices that lie apart, as those of attention's heads do; None without code of its own for it."""
     if min(a.ndim, b.ndim) < 2:
         return None
@@ -296,8 +324,8 @@ def _of_several_stacks(library: Blas, a: np.ndarray, b: np.ndarray) -> Product |
     rows, inner, columns, item = *a.shape[-2:], b.shape[-1], a.dtype.itemsize
     strides = (steps[0], *a.strides[-2:]), (steps[1], *b.strides[-2:]), (rows * columns * item, columns * item, item)
     pieces = pieces_of(number * stack, rows, columns, inner)
-    of = Multiplication(a.dtype, number * stack, rows, columns, inner, strides, pieces, False, stack, (apart[0], apart[1]))
-    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None) if of.is_packed else None
+    of = Multiplication(a.dtype, number * stack, rows, columns, inner, strides, pieces, False, stack, (apart[0], apart[1]), pairs)
+    return _made(library, of) if of.is_packed else None
 
 
 def _of_vectors(library: Blas, of: InnerProduct) -> Product:

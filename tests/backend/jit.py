@@ -22,6 +22,7 @@ if compiler() is None:
     absent("kernels cannot be compiled for this machine")
 
 FLOATS = ("float32", "float64")
+ALL_FLOATS = (*FLOATS, "float16", "bfloat16")
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-310, -5e-324, 1e-40, 1e30, -1e300, 88.7, 709.7)
 
 
@@ -98,6 +99,7 @@ def chain(shape=(7,), op="exp"):
 
 def same_bits(got, want):
     """Whether arrays are equal, signs of zeros included; all NaNs count as equal."""
-    if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
+    is_float = got.dtype.name in ALL_FLOATS
+    if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=is_float):
         return False
-    return got.dtype.kind != "f" or np.array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])
+    return not is_float or np.array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])

@@ -14,7 +14,7 @@ import pytest
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
-from twofold.dtype import NAME_OF, NUMPY
+from twofold.dtype import HALVES, NAME_OF, NUMPY
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.opdef.registry import primitives
@@ -29,7 +29,7 @@ from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine, kernel_ir
 from twofold_numpy.jit.structure import structure_of
 
-from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits, two_threads
+from tests.backend.jit import ALL_FLOATS, FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits, two_threads
 from tests.cases import spread_in_ci
 
 __all__ = ["fresh", "two_threads"]
@@ -131,7 +131,7 @@ def test_denormals_and_extreme_values_match_numpy(op, dtype):
 @pytest.mark.parametrize("name", spread_in_ci(conformance.names()))
 def test_compiled_primitives_match_numpy(name):
     if primitives()[name].elementwise:
-        conformance.check_primitive(EagerBackend(), name, ("bool", "int32", "int64", "uint64", "float32", "float64"))
+        conformance.check_primitive(EagerBackend(), name, ("bool", "int32", "int64", "uint64", *ALL_FLOATS))
 
 
 @pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
@@ -141,16 +141,18 @@ def test_compiled_kernels_keep_the_protocol(behaviour):
 
 #: Primitives whose compiled results are bitwise equal: number of operands, dtype of operands, dtype of the result.
 EXACT = (
-    *[(op, 2, d, d) for op in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "copysign") for d in FLOATS],
-    *[(op, 1, d, d) for op in ("negative", "absolute", "sign", "square", "sqrt", "floor", "ceil", "trunc", "round_even") for d in FLOATS],
+    *[(op, 2, d, d) for op in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "copysign") for d in ALL_FLOATS],
+    *[(op, 1, d, d) for op in ("negative", "absolute", "sign", "square", "sqrt") for d in ALL_FLOATS],
+    *[(op, 1, d, d) for op in ("floor", "ceil", "trunc", "round_even") for d in ALL_FLOATS],
     *[(op, 2, "int32", "int32") for op in ("add", "subtract", "multiply", "bitwise_xor", "bitwise_and", "maximum", "minimum")],
     *[(op, 1, "int32", "int32") for op in ("negative", "absolute", "sign", "invert")],
-    *[(op, 2, d, "bool") for op in ("greater", "less_equal", "equal", "not_equal", "logical_and") for d in (*FLOATS, "int32", "bool")],
+    *[(op, 2, d, "bool") for op in ("greater", "less_equal", "equal", "not_equal", "logical_and") for d in (*ALL_FLOATS, "int32", "bool")],
     *[(op, 2, "bool", "bool") for op in ("logical_or", "logical_xor", "bitwise_xor", "add", "multiply")],
-    *[(op, 1, d, "bool") for op in ("isnan", "isinf", "isfinite", "logical_not") for d in FLOATS],
-    *[("clip", 3, d, d) for d in FLOATS],
-    *[("where", 3, d, d) for d in (*FLOATS, "int32")],
+    *[(op, 1, d, "bool") for op in ("isnan", "isinf", "isfinite", "logical_not") for d in ALL_FLOATS],
+    *[("clip", 3, d, d) for d in ALL_FLOATS],
+    *[("where", 3, d, d) for d in (*ALL_FLOATS, "int32")],
     *[("astype", 1, a, b) for a, b in (("float32", "float64"), ("float64", "float32"), ("int32", "float32"), ("bool", "float64"))],
+    *[("astype", 1, a, b) for half in HALVES for a, b in (("float32", half), (half, "float32"), (half, "float64"), ("int32", half))],
 )
 BOUNDED = tuple((op, 1, d, d) for op in ("tanh", "erf") for d in FLOATS)
 
@@ -160,7 +162,7 @@ def random_program(seed, table, values):
     draw = random.Random(seed)
     shape = draw.choice([(1,), (37,), (3, 50), (5, 1, 17), (2, 3, 2, 2), (0, 4), (33, 3)])
     generator = np.random.default_rng(seed)
-    dtypes = ["float32", "float32", "float64", "int32", "bool"]
+    dtypes = ["float32", "float32", "float64", "int32", "bool", "float16", "bfloat16"]
     inputs = []
     for dtype in dtypes:
         own = tuple(n if draw.random() < 0.7 else 1 for n in shape[draw.randrange(len(shape)) if len(inputs) else 0 :])
@@ -173,7 +175,7 @@ def random_program(seed, table, values):
         op, arity, takes, gives = draw.choice(table)
         wanted = ["bool", takes, takes] if op == "where" else [takes] * arity
         args = [draw.choice([r for r, d in known if d == w]) for w in wanted]
-        if takes in FLOATS and arity == 2 and draw.random() < 0.3:
+        if takes in ALL_FLOATS and arity == 2 and draw.random() < 0.3:
             args[-1] = Ref("const", draw.choice([0.1, -2.0, math.inf, 1]))
         steps.append(step(op, *args, dtype=gives, operand_dtype=takes))
         known.append((Ref("step", number), gives))
@@ -253,8 +255,8 @@ def test_floats_become_integers_by_truncation():
     "program",
     [
         one("arctan", "float32"),
-        one("exp", "float16"),
-        one("exp", "bfloat16"),
+        one("astype", "float64", dtype="float16"),
+        one("astype", "bfloat16", dtype="uint32"),
         one("astype", "float32", dtype="uint64"),
         one("power", "float64", "float64"),
         one("floor_divide", "int32", "int32"),

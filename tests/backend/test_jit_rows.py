@@ -15,7 +15,7 @@ from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine
 from twofold_numpy.jit.structure import structure_of
 
-from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, fresh, machine_code, offer_all, same_bits, two_threads
+from tests.backend.jit import ALL_FLOATS, FLOATS, SPECIAL, EagerBackend, fresh, machine_code, offer_all, same_bits, two_threads
 from tests.cases import later_in_ci
 
 __all__ = ["fresh", "two_threads"]
@@ -77,12 +77,12 @@ def random_rows(seed):
     """A program of random steps and reductions over inputs, some of which lack axes; operand kinds are right by construction."""
     draw, generator = random.Random(seed), np.random.default_rng(seed)
     shape = draw.choice([(4, 50), (1, 129), (3, 2, 17), (6, 8), (2, 300), (5, 2)])
-    dtype = draw.choice(FLOATS)
+    dtype = draw.choice(ALL_FLOATS)
     row = (*shape[:-1], 1)
     own = [shape, row, shape[-1:], draw.choice([shape, row])]
     values = [*SPECIAL, 3.0, -0.25, 7.0] if draw.random() < 0.3 else [0.3, 1.7, -2.5, 3e3, 0.1]
     with np.errstate(over="ignore"):
-        inputs = [generator.choice(values, s).astype(dtype) for s in own]
+        inputs = [generator.choice(values, s).astype(NUMPY[dtype]) for s in own]
     wide = [Ref("in", k) for k, s in enumerate(own) if s != row]
     narrow, consts = [Ref("in", k) for k, s in enumerate(own) if s == row], [Ref("const", v) for v in (0.1, -2.0)]
     steps, ends = [], []

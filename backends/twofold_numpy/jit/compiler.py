@@ -59,6 +59,8 @@ class Compiler:
         self.machine = Machine(_vector_bits(self.triple, features))
         #: Whether one instruction adds four products of 8-bit integers to each lane of a vector.
         self.has_integer_products = bool(features.get("avx512vnni" if self.machine.vector_bits == 512 else "avxvnni"))
+        #: Whether one instruction adds two products of bfloat16 numbers to each lane of a vector of 512 bits.
+        self.has_bfloat16_products = self.machine.vector_bits == 512 and bool(features.get("avx512bf16"))
         # before any kernel can run: a wrong offset would read memory of something else
         _check_fields(self.machine.head)
         cpu, flat = llvm.get_host_cpu_name(), features.flatten()

@@ -24,7 +24,7 @@ from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
 from .handoff import module
-from .ir import splat
+from .ir import product_added, splat
 from .llvm_text import FIELDS, SHARED_WORDS, loaded_words
 from .products import never, shared_words
 
@@ -109,8 +109,7 @@ class Floats(Arithmetic):
 
     def multiplied(self, result: str, weight: str, x: str, total: str, lanes: int) -> Iterator[str]:
         """A fused multiply-add."""
-        vector = f"<{lanes} x float>"
-        yield f"  {result} = call {vector} @llvm.fma.v{lanes}f32({vector} {weight}, {vector} {x}, {vector} {total})"
+        yield product_added(result, weight, x, total, lanes)
 
 
 FLOATS = Floats()

@@ -159,6 +159,16 @@ def added_lanes(vector: str, lanes: int, prefix: str) -> Iterator[str]:
     yield f"  {prefix}.sum = extractelement <1 x float> {vector}, i64 0"
 
 
+def product_added(result: str, a: str, b: str, total: str, lanes: int, pairs: bool = False) -> str:
+    """Define ``total + a * b`` for vectors of floats, rounded once; or for pairs of bfloat16 in place of floats, two products a pair."""
+    vector, parts = f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
+    if not pairs:
+        return f"  {result} = call {vector} @llvm.fma.v{lanes}f32({vector} {a}, {vector} {b}, {vector} {total})"
+    casts = [f"  {result}.{side} = bitcast {vector} {x} to {parts}" for side, x in (("a", a), ("b", b))]
+    instruction = f"@llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
+    return "\n".join([*casts, f"  {result} = call {vector} {instruction}({vector} {total}, {parts} {result}.a, {parts} {result}.b)"])
+
+
 def fma(a: Vector, b: Operand, c: Operand) -> Vector:
     """``a * b + c`` with a single rounding."""
     return a.code.call("fma", a, a.like(b), a.like(c))

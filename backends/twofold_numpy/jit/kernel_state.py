@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 from twofold.backend.kernel import Ref
 
+from . import halves
 from .callables import CONTENT
+from .halves import HALVES
 from .ir import BITS, Vector
 from .primitives import KINDS, Typed, Unsupported
 from .reduction_loops import COLUMNS
@@ -12,7 +14,7 @@ from .row_passes import buffered_steps
 from .structure import UNIT_STRIDE, Structure
 
 #: Element types in memory where they differ from those in registers: a bool takes a byte.
-STORED = {"i1": "i8"}
+STORED = {"bool": "i8", **dict.fromkeys(HALVES, halves.STORED)}
 
 
 class Machine(NamedTuple):
@@ -77,7 +79,9 @@ class KernelState:
     def as_computed(self, value: Vector, ref: Ref) -> Typed:
         """A loaded value in the type that steps compute with."""
         dtype = self.structure.dtypes[ref.value] if ref.kind == "in" else self.structure.steps[ref.value].dtype
-        return Typed(value.compare("ne", 0) if KINDS[dtype] == "i1" else value, dtype)
+        if dtype in HALVES:
+            return Typed(halves.widened(value, dtype), dtype)
+        return Typed(value.compare("ne", 0) if dtype == "bool" else value, dtype)
 
     @property
     def part(self) -> tuple[str, str]:
@@ -96,4 +100,4 @@ def _stored(dtype: str) -> str:
     kind = KINDS.get(dtype)
     if kind is None:
         raise Unsupported(f"buffered results of {dtype}")
-    return STORED.get(kind, kind)
+    return STORED.get(dtype, kind)

@@ -1,5 +1,7 @@
 """Products of float32 matrices in machine code that packs both operands itself; ``llvm/packed_product.ll`` has it.
 
+The numbers may be pairs of bfloat16 (`twofold_numpy.bfloat16_products`), where the processor multiplies these: they are copied like floats.
+
 It is for processors with vectors of 512 bits (`twofold_numpy.packing`). OpenBLAS' kernels for them take up to twice as long for operands
 with few rows, and a few percent longer for most others. A sum is one chain of fused multiply-adds for each block of the inner axis, and
 the blocks' sums are added in their order: bits depend neither on threads nor on other rows and columns.
@@ -18,7 +20,7 @@ from ..products import InnerProduct, Multiplication, Piece, Product
 from .callables import KEEP_GIL, builtin_of
 from .compiler import compiler
 from .handoff import code_of
-from .ir import splat
+from .ir import product_added, splat
 from .llvm_text import SHARED_WORDS, data_addresses, loaded_piece, loaded_words
 from .products import never, shared_words
 from .transpose import square
@@ -45,7 +47,9 @@ def packed_product(library: Blas, of: Multiplication | InnerProduct) -> Product 
     own = compiler()
     if own is None or own.machine.vector_bits != 32 * LANES or not isinstance(of, Multiplication) or not of.is_packed:
         return None
-    code = code_of(own, "packed_product", **_words(own.machine.head))
+    if of.pairs and not own.has_bfloat16_products:
+        return None
+    code = code_of(own, "packed_product", **_words(own.machine.head, of.pairs))
     # a single thread packs nothing twice; the bits are the same
     pieces = of.pieces if workers.count() > 1 else ((0, of.batch, 0, of.rows, 0, of.columns),)
     numbers = shared_words(own, library, len(pieces), of.nanoseconds)
@@ -71,13 +75,13 @@ def _scratch(pieces: Sequence[Piece], depth: int) -> tuple[int, int]:
     return left, left + rounded(columns, COLUMNS) * depth * ITEM
 
 
-def _words(head: int) -> dict[str, str | int]:
+def _words(head: int, pairs: bool) -> dict[str, str | int]:
     """What fills in the text."""
     words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": COLUMNS, "MOST_ROWS": MOST_ROWS, "MOST_COLUMNS": MOST_COLUMNS}
     table = f"  %table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(NUMBERS)}"
     words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(loaded_piece(PIECE)), "DATA": "\n".join(_data(head))}
     words |= {"LINES": "\n".join(_lines()), "ONE": "\n".join(_one_place()), "SQUARE": "\n".join(_square())}
-    return words | {"TILES": "\n".join(line for vectors in range(1, VECTORS + 1) for line in _tile(vectors))}
+    return words | {"TILES": "\n".join(line for vectors in range(1, VECTORS + 1) for line in _tile(vectors, pairs))}
 
 
 def _data(head: int) -> Iterator[str]:
@@ -111,7 +115,7 @@ def _square() -> Iterator[str]:
     yield from square("float", 4, ROWS, 0, "width")
 
 
-def _tile(vectors: int) -> Iterator[str]:
+def _tile(vectors: int, pairs: bool) -> Iterator[str]:
     """The function that multiplies a panel of the left operand with some vectors of one of the right operand, in registers."""
     vector, mask = f"<{LANES} x float>", f"<{LANES} x i1>"
     cells = [(r, v) for r in range(ROWS) for v in range(vectors)]
@@ -129,8 +133,7 @@ def _tile(vectors: int) -> Iterator[str]:
         yield f"  %a.{r}.at = getelementptr float, ptr %a.place, i64 {r}\n  %a.{r} = load float, ptr %a.{r}.at, align 4"
         yield from (f"  {line}" for line in splat(f"%a.{r}.all", f"%a.{r}", "float", LANES))
         for v in range(vectors):
-            operands = f"{vector} %a.{r}.all, {vector} %b.{v}, {vector} %sum.{r}.{v}"
-            yield f"  %next.{r}.{v} = call {vector} @llvm.fma.v{LANES}f32({operands})"
+            yield product_added(f"%next.{r}.{v}", f"%a.{r}.all", f"%b.{v}", f"%sum.{r}.{v}", LANES, pairs)
     yield "  %p.next = add i64 %p, 1\n  %more = icmp ult i64 %p.next, %inner\n  br i1 %more, label %place, label %store\nstore:"
     yield from (f"  {line}" for line in splat("%adds.all", "%adds", "i1", LANES))
     for v in range(vectors):

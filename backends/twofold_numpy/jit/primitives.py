@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -10,17 +10,25 @@ from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep
 from twofold.dtype import NAME_OF, NUMPY
 
 from . import functions
+from .halves import HALVES, rounded
 from .ir import FLOATS, Code, Vector
 
-#: Element types by dtype; 16-bit floats and complex numbers are not supported.
+#: Element types in registers by dtype; complex numbers are not supported.
 KINDS = {
     "bool": "i1",
+    **dict.fromkeys(HALVES, "float"),
     "float32": "float",
     "float64": "double",
     **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 
 
+#: Primitives of floats whose results need no rounding.
+EXACT = frozenset(
+    {"maximum", "minimum", "clip", "absolute", "sign", "copysign", "negative", "floor", "ceil", "trunc", "round_even", "stop_gradient"}
+)
+#: Casts for which NumPy has other instructions than these rules, which gives other numbers out of range.
+UNDEFINED = {("bfloat16", "uint32"), *[(name, "uint64") for name, kind in KINDS.items() if kind in FLOATS]}
 #: Primitives supported for all of these dtypes.
 ANY_DTYPE = frozenset({"astype", "stop_gradient", "where"})
 
@@ -62,10 +70,13 @@ def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
         condition, *values = [_cast(o, d).value for o, d in zip(operands, ("bool", step.dtype, step.dtype), strict=True)]
         return Typed(condition.choose(values[0], values[1]), step.dtype)
     *wanted, result = _loop(step, [o.dtype for o in operands])
-    rule = _power(step) if step.op == "power" else _RULES.get((step.op, _family(wanted[0])))
+    rule = _power(step) if step.op == "power" else _RULES.get((step.op, wanted[0])) or _RULES.get((step.op, _family(wanted[0])))
     if rule is None or any(d not in KINDS for d in wanted) or len(set(wanted)) > 1:
         raise Unsupported(f"{step.op} of {', '.join(wanted)}")
-    return _cast(Typed(rule(*[_cast(o, d).value for o, d in zip(operands, wanted, strict=True)]), result), step.dtype)
+    value = rule(*[_cast(o, d).value for o, d in zip(operands, wanted, strict=True)])
+    if result in HALVES and step.op not in EXACT:
+        value = rounded(value, result)
+    return _cast(Typed(value, result), step.dtype)
 
 
 def constant(code: Code, value: float | int | bool, dtype: str) -> Typed:
@@ -79,17 +90,19 @@ def has_rule(op: str, dtypes: Sequence[str]) -> bool:
     """Whether a primitive is supported for operands and a result of these dtypes; for powers, with some exponents only."""
     if any(d not in KINDS for d in dtypes):
         return False
-    has_own_rule = (op, _family(dtypes[0])) in _RULES or (op == "power" and dtypes[0].startswith("float"))
+    has_own_rule = (op, _family(dtypes[0])) in _RULES or (op == "power" and _family(dtypes[0]) == "float")
     return op in ANY_DTYPE or op in ROW_REDUCTIONS or has_own_rule
 
 
 def _power(step: KernelStep) -> Rule | None:
     """The rule for a power of floats: a few constant exponents, and any exponent for float32."""
     exponent = step.args[1]
-    if not step.dtype.startswith("float"):
+    if _family(step.dtype) != "float":
         return None
     own = _POWERS.get(float(exponent.value)) if exponent.kind == "const" else None
-    return own or (functions.power if step.dtype == "float32" else None)
+    if step.dtype in HALVES and own is _root:
+        own = None  # these take C's pow
+    return own or (functions.power if KINDS[step.dtype] == "float" else None)
 
 
 def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
@@ -102,7 +115,9 @@ def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
 
 
 def _family(dtype: str) -> str:
-    return "float" if dtype.startswith("float") else "bool" if dtype == "bool" else "unsigned" if dtype.startswith("u") else "signed"
+    if KINDS.get(dtype) in FLOATS:
+        return "float"
+    return "bool" if dtype == "bool" else "unsigned" if dtype.startswith("u") else "signed"
 
 
 def _cast(operand: Typed, dtype: str) -> Typed:
@@ -113,9 +128,13 @@ def _cast(operand: Typed, dtype: str) -> Typed:
         raise Unsupported(f"a cast to {dtype}")
     value, kind = operand.value, KINDS[dtype]
     is_signed = operand.dtype.startswith("int")
+    if dtype in HALVES:
+        return _to_half(operand, dtype)
     if dtype == "bool":
         result = value.compare("une" if value.kind in FLOATS else "ne", 0)
     elif value.kind in FLOATS:
+        if (operand.dtype, dtype) in UNDEFINED:
+            raise Unsupported(f"a cast from {operand.dtype} to {dtype}")
         result = _from_float(value, dtype)
     elif kind in FLOATS:
         result = value.convert("sitofp" if is_signed else "uitofp", kind)
@@ -124,12 +143,18 @@ def _cast(operand: Typed, dtype: str) -> Typed:
     return Typed(result, dtype)
 
 
+def _to_half(operand: Typed, dtype: str) -> Typed:
+    value = _cast(operand, "float32").value
+    # NumPy rounds doubles to float16 at once; other numbers go through float32 there, too
+    if operand.dtype == "float64" and dtype == "float16":
+        raise Unsupported("a cast from float64 to float16")
+    return Typed(value if operand.dtype == "bool" else rounded(value, dtype), dtype)
+
+
 def _from_float(value: Vector, dtype: str) -> Vector:
     kind = KINDS[dtype]
     if kind in FLOATS:
-        return value.convert("fpext" if kind == "double" else "fptrunc", kind)
-    if dtype == "uint64":
-        raise Unsupported("a cast from floats to uint64")
+        return value if kind == value.kind else value.convert("fpext" if kind == "double" else "fptrunc", kind)
     # via a wider signed integer and truncation, as C compilers convert: a direct conversion is undefined out of range
     if dtype in ("int64", "uint32"):
         return _resized(value.convert("fptosi", "i64"), kind, True)
@@ -147,14 +172,22 @@ def _resized(value: Vector, kind: str, is_signed: bool) -> Vector:
 # rules, by primitive and family of dtypes
 
 
-def maximum(a: Vector, b: Vector) -> Vector:
-    """The larger operand, the second one of equal ones; NaN if either is NaN."""
-    return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))
+def _extreme(condition: str) -> Rule:
+    """The first operand if it is NaN or the condition holds, else the second."""
+    return lambda a, b: a.compare("uno", a).choose(a, a.compare(condition, b).choose(a, b))
 
 
-def minimum(a: Vector, b: Vector) -> Vector:
-    """The smaller operand, the second one of equal ones; NaN if either is NaN."""
-    return a.compare("uno", a).choose(a, a.compare("olt", b).choose(a, b))
+#: NaN if either operand is NaN. Of equal numbers, which may be 0.0 and -0.0, the second one; but for float16 NumPy takes the first.
+_maximum, _minimum, _first_maximum, _first_minimum = (_extreme(condition) for condition in ("ogt", "olt", "oge", "ole"))
+
+
+def extreme(op: Literal["max", "min"], dtype: str) -> Rule:
+    """The larger or smaller one of two numbers, as NumPy's ``maximum`` and ``minimum``."""
+    return _RULES.get((f"{op}imum", dtype)) or _RULES[f"{op}imum", "float"]
+
+
+def _clip(low: Rule, high: Rule) -> Rule:
+    return lambda x, least, most: high(low(x, least), most)
 
 
 def _sign(x: Vector) -> Vector:
@@ -196,9 +229,14 @@ def _size(x: Vector) -> Vector:
     return x.code.call("fabs", x)
 
 
+def _root(x: Vector, exponent: Vector) -> Vector:
+    # as NumPy, so that -0.0 gives -0.0 and -inf NaN, unlike C's pow
+    return x.code.call("sqrt", x)
+
+
 _POWERS: dict[float, Rule] = {
     -1.0: lambda x, _: 1.0 / x,
-    0.5: lambda x, _: x.code.call("sqrt", x),  # as NumPy, so that -0.0 gives -0.0 and -inf NaN, unlike C's pow
+    0.5: _root,
     1.0: lambda x, _: x,
     2.0: lambda x, _: x * x,
     3.0: lambda x, _: x * x * x,
@@ -224,9 +262,9 @@ _BITWISE: dict[str, Rule] = {
 _FLOAT: dict[str, Rule] = {
     **_NUMBER,
     "divide": lambda a, b: a / b,
-    "maximum": maximum,
-    "minimum": minimum,
-    "clip": lambda x, low, high: minimum(maximum(x, low), high),
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "clip": _clip(_maximum, _minimum),
     "absolute": _size,
     "sign": _sign,
     "copysign": _call("copysign"),
@@ -282,7 +320,7 @@ def _integer(sign: str) -> dict[str, Rule]:
         "right_shift": _shift("ashr" if sign == "s" else "lshr"),
         "maximum": largest,
         "minimum": least,
-        "clip": lambda x, low, high: least(largest(x, low), high),
+        "clip": _clip(largest, least),
     }
 
 
@@ -304,3 +342,7 @@ _BY_FAMILY: dict[str, dict[str, Rule]] = {
 _RULES: dict[tuple[str, str], Rule] = {
     (op, family): rule for family, rules in _BY_FAMILY.items() for op, rule in ({**_ANY, **rules}).items()
 }
+_RULES |= {("maximum", "float16"): _first_maximum, ("minimum", "float16"): _first_minimum}
+_RULES["clip", "float16"] = _clip(_first_maximum, _first_minimum)
+# the sign of -0.0 is 0.0 in NumPy, -0.0 in ml_dtypes
+_RULES["sign", "bfloat16"] = lambda x: x.code.call("copysign", _sign(x), x)

@@ -76,7 +76,7 @@ def _call_of(of: Multiplication | InnerProduct) -> Call | None:
     item = of.dtype.itemsize
     if not isinstance(of, Multiplication):
         return _of_vectors(of, item)
-    if of.stack:
+    if of.stack or of.pairs:
         return None
     if of.rows == 1 or of.columns == 1 or of.by_rows:
         return _of_matrix_and_vector(of, item) if of.batch == 1 else None

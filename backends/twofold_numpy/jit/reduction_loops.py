@@ -4,11 +4,10 @@ NumPy's pairwise summation halves a row until a part, here called a leaf, has at
 halving of a given length is a table computed by the host, `summation_leaves`, so that one function serves all lengths.
 """
 
-import math
 from abc import ABC, abstractmethod
 
 from .ir import Code, Vector
-from .primitives import maximum, minimum
+from .primitives import Rule
 
 #: The largest leaf, and its columns.
 LEAF, COLUMNS = 128, 8
@@ -84,12 +83,21 @@ class Reduction(ABC):
 
 
 class Extreme(Reduction):
-    """The largest or smallest element; NaN if there is a NaN."""
+    """The largest or smallest element; NaN if there is a NaN.
 
-    def __init__(self, code: Code, name: str, kind: str, op: str) -> None:
+    Parameters
+    ----------
+    code, name, kind
+        As for `Reduction`.
+    rule
+        The larger or smaller one of two numbers.
+    least
+        The number that any other one replaces.
+    """
+
+    def __init__(self, code: Code, name: str, kind: str, rule: Rule, least: float) -> None:
         super().__init__(code, name, kind)
-        self.rule = {"max": maximum, "min": minimum}[op]
-        self.least = -math.inf if op == "max" else math.inf
+        self.rule, self.least = rule, least
 
     def memory(self) -> list[str]:
         """One vector: the result of the leaves so far."""

@@ -1,10 +1,13 @@
 """Prints one pass over a row: a loop over vectors, nested in a loop over the leaves of the summation tree if the pass has sums."""
 
+import math
+
 from twofold.backend.kernel import KernelStep, Ref
 
+from .halves import HALVES, narrowed, rounded
 from .ir import Code, Vector, splat
 from .kernel_state import KernelState
-from .primitives import KINDS, Typed, Unsupported, constant, step_value
+from .primitives import KINDS, Typed, Unsupported, constant, extreme, step_value
 from .reduction_loops import LETTERS, Extreme, Reduction, Sum
 from .structure import STRIDE_2, UNIT_STRIDE
 
@@ -63,7 +66,10 @@ class PassPrinter:
         if kind not in LETTERS or step.operand_dtype != step.dtype:
             raise Unsupported(f"{step.op} of rows of {step.operand_dtype}")
         name = f"%{self.name}.r{t}"
-        return Sum(self.code, name, kind) if step.op == "sum" else Extreme(self.code, name, kind, step.op)
+        if step.op == "sum":
+            return Sum(self.code, name, kind)
+        op = "max" if step.op == "max" else "min"
+        return Extreme(self.code, name, kind, extreme(op, step.dtype), -math.inf if op == "max" else math.inf)
 
     # loops
 
@@ -153,7 +159,7 @@ class PassPrinter:
         for t in self.row_pass.steps:
             self.values[Ref("step", t)] = step_value(code, self.steps[t], self._operands(self.steps[t], code))
         summands = {t: self._operands(self.steps[t], code)[0].value.name for t in self.reductions}
-        results = {place: self._as_stored(self.values[Ref("step", t)].value) for place, t in self.stores.items()}
+        results = {place: self._as_stored(self.values[Ref("step", t)]) for place, t in self.stores.items()}
         self.emit(*code.lines, f"br i1 %{n}.whole, label %{n}.plain.out, label %{n}.masked.out")
         self.kernel.declarations |= code.declarations
         self._out(summands, results)
@@ -181,7 +187,10 @@ class PassPrinter:
         found = self.values.get(ref) or self.kernel.of_row[ref]
         return Typed(Vector(code, found.value.name, found.value.kind), found.dtype)
 
-    def _as_stored(self, value: Vector) -> Vector:
+    def _as_stored(self, result: Typed) -> Vector:
+        value, dtype = result
+        if dtype in HALVES:
+            return narrowed(value, dtype)
         return value.convert("zext", "i8") if value.kind == "i1" else value
 
     def _mask(self, name: str, left: str) -> None:
@@ -274,13 +283,14 @@ class PassPrinter:
         code = Code(self.code.lanes, f"%{self.name}.e")
         for t, reduction in self.reductions.items():
             self.emit(*reduction.result())
-            of_row[Ref("step", t)] = Typed(Vector(code, reduction.name, reduction.kind), self.steps[t].dtype)
+            total, dtype = Vector(code, reduction.name, reduction.kind), self.steps[t].dtype
+            of_row[Ref("step", t)] = Typed(rounded(total, dtype) if dtype in HALVES else total, dtype)
         for t in self.row_pass.epilogue:
             of_row[Ref("step", t)] = step_value(code, self.steps[t], self._operands(self.steps[t], code))
         for k, t in self.kernel.outputs.items():
             if t in (*self.row_pass.epilogue, *self.row_pass.reductions):
-                found = of_row[Ref("step", t)].value
-                value = self._as_stored(Vector(code, found.name, found.kind))
+                found, dtype = of_row[Ref("step", t)]
+                value = self._as_stored(Typed(Vector(code, found.name, found.kind), dtype))
                 # every lane has the row's result
                 one = code.emit(f"extractelement {value.typed}, i64 0", value.kind)
                 code.lines.append(f"store {value.kind} {one.name}, ptr %a{k}.row, align {SIZES[value.kind]}")

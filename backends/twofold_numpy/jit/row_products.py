@@ -13,7 +13,7 @@ from ..products import FEW, InnerProduct, Multiplication, Product
 from .callables import KEEP_GIL, builtin_of
 from .compiler import compiler
 from .handoff import code_of
-from .ir import added_lanes, splat
+from .ir import added_lanes, product_added, splat
 from .llvm_text import SHARED_WORDS, data_addresses, loaded_piece, loaded_words
 from .products import never, shared_words
 
@@ -31,7 +31,9 @@ def row_product(library: Blas, of: Multiplication | InnerProduct) -> Product | N
     own = compiler()
     if own is None or own.machine.vector_bits != 32 * LANES or not isinstance(of, Multiplication) or not of.is_few_rows:
         return None
-    code = code_of(own, "row_product", **_words(own.machine.head))
+    if of.pairs and not own.has_bfloat16_products:
+        return None
+    code = code_of(own, "row_product", **_words(own.machine.head, of.pairs))
     (_, a_row, _), (_, _, b_column), (_, c_row, item) = of.strides
     numbers = [*shared_words(own, library, len(of.pieces), of.nanoseconds), of.rows, of.inner, a_row, b_column, c_row]
     for *_, first, last in of.pieces:
@@ -39,12 +41,12 @@ def row_product(library: Blas, of: Multiplication | InnerProduct) -> Product | N
     return builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
 
-def _words(head: int) -> dict[str, str | int]:
+def _words(head: int, pairs: bool) -> dict[str, str | int]:
     """What fills in the text."""
     table = f"  %table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(NUMBERS)}"
     words: dict[str, str | int] = {"LANES": LANES, "ROWS": FEW, "DEPTH": DEPTH, "PIECE_SIZE": len(PIECE)}
     words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(loaded_piece(PIECE)), "DATA": "\n".join(_data(head))}
-    return words | {"ROW_ADDRESSES": "\n".join(_rows()), "PLACE": "\n".join(_place()), "END": "\n".join(_end())}
+    return words | {"ROW_ADDRESSES": "\n".join(_rows()), "PLACE": "\n".join(_place(pairs)), "END": "\n".join(_end(pairs))}
 
 
 def _data(head: int) -> Iterator[str]:
@@ -63,13 +65,13 @@ _CELLS = [(r, v) for r in range(FEW) for v in range(COLUMNS)]
 _VECTOR, _MASK = f"<{LANES} x float>", f"<{LANES} x i1>"
 
 
-def _place() -> Iterator[str]:
+def _place(pairs: bool) -> Iterator[str]:
     """Add the products of a vector of places."""
     yield from (f"  %sum.{r}.{v} = phi {_VECTOR} [ zeroinitializer, %entry ], [ %next.{r}.{v}, %place ]" for r, v in _CELLS)
-    yield from _products("place", "%p", "sum", "next", "")
+    yield from _products("place", "%p", "sum", "next", "", pairs)
 
 
-def _products(label: str, place: str, before: str, after: str, mask: str) -> Iterator[str]:
+def _products(label: str, place: str, before: str, after: str, mask: str, pairs: bool) -> Iterator[str]:
     def load(name: str, address: str) -> Iterator[str]:
         yield f"  %{label}.{name}.at = getelementptr float, ptr {address}, i64 {place}"
         masked = (
@@ -85,16 +87,15 @@ def _products(label: str, place: str, before: str, after: str, mask: str) -> Ite
     for r in range(FEW):
         yield from load(f"x{r}", f"%a.{r}")
         for v in range(COLUMNS):
-            operands = f"{_VECTOR} %{label}.x{r}, {_VECTOR} %{label}.y{v}, {_VECTOR} %{before}.{r}.{v}"
-            yield f"  %{after}.{r}.{v} = call {_VECTOR} @llvm.fma.v{LANES}f32({operands})"
+            yield product_added(f"%{after}.{r}.{v}", f"%{label}.x{r}", f"%{label}.y{v}", f"%{before}.{r}.{v}", LANES, pairs)
 
 
-def _end() -> Iterator[str]:
+def _end(pairs: bool) -> Iterator[str]:
     """Add the places that fill no vector, and the lanes; store the sums."""
     yield from (f"  %so.far.{r}.{v} = phi {_VECTOR} [ zeroinitializer, %entry ], [ %next.{r}.{v}, %place ]" for r, v in _CELLS)
     yield from (f"  {line}" for line in splat("%rest.all", "%rest", "i64", LANES))
     yield f"  %mask = icmp slt <{LANES} x i64> <{', '.join(f'i64 {k}' for k in range(LANES))}>, %rest.all"
-    yield from _products("end", "%whole", "so.far", "all", "%mask")
+    yield from _products("end", "%whole", "so.far", "all", "%mask", pairs)
     yield "  br label %store.0"
     for r in range(FEW):
         yield f"store.{r}:"

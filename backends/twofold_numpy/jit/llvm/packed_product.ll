@@ -219,7 +219,6 @@ end:
 }
 $TILES
 declare i64 @llvm.umin.i64(i64, i64)
-declare <$LANES x float> @llvm.fma.v${LANES}f32(<$LANES x float>, <$LANES x float>, <$LANES x float>)
 declare <$LANES x float> @llvm.masked.load.v${LANES}f32.p0(ptr, i32 immarg, <$LANES x i1>, <$LANES x float>)
 declare void @llvm.masked.store.v${LANES}f32.p0(<$LANES x float>, ptr, i32 immarg, <$LANES x i1>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
