@@ -5,7 +5,8 @@ from tests.mutant_rules import Mutant
 
 #: Which tests must notice.
 MACHINE_CODE = (
-    *(f"tests/backend/test_jit{part}.py" for part in ("", "_handoff", "_rows", "_strides", "_tiering")),
+    *(f"tests/backend/test_jit{part}.py" for part in ("", "_halves", "_handoff", "_rows", "_strides", "_tiering")),
+    "tests/backend/test_bfloat16_products.py",
     "tests/backend/test_products.py",
 )
 
@@ -115,8 +116,20 @@ MACHINE_CODE_MUTANTS = (
     ),
     _machine_code(
         "NaN is the largest and the smallest",
-        "primitives:maximum",
-        replace("a.compare('uno', a).choose(a, a.compare('ogt', b).choose(a, b))", "a.compare('ogt', b).choose(a, b)"),
+        "primitives:_extreme",
+        replace("a.compare('uno', a).choose(a, a.compare(condition, b).choose(a, b))", "a.compare(condition, b).choose(a, b)"),
+    ),
+    _machine_code("of two equally near numbers the even one", "halves:rounded", replace("bits >> 16 & 1", "1")),
+    _machine_code(
+        "NaN stays NaN in bfloat16",
+        "halves:rounded",
+        replace("value.compare('uno', value).choose(bits & _SIGN | _NAN, nearest)", "nearest"),
+    ),
+    Mutant(
+        "machine code: half a pair is zero",
+        "twofold_numpy.bfloat16_products:_pairs",
+        drop("if inner % 2:\n    target[..., -1, 1] = 0"),
+        MACHINE_CODE,
     ),
     _machine_code("large arguments go to the C library", "functions:_with_library_beyond", replace("end", "math.inf")),
 )

@@ -502,8 +502,7 @@ class HybridBlock(Block):
             if self._children and any(p._deferred is not None for p in params):
                 self._run_children(args)
             for name in self._parameters_of_forward():
-                if self._reg_params[name]._deferred is not None:
-                    self._reg_params[name]._finish_deferred_init()
+                self._reg_params[name]._finish_deferred_init()
 
     def _run_children(self, args: Sequence[Any]) -> None:
         """Run the children one by one, in inference mode and without recording."""

@@ -35,8 +35,7 @@ Contexts = Device | Sequence[Device] | None
 #: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
-#: Held while parameters are initialized that waited for their shapes: of threads that run a new network at once, one does it.
-#: Initializers are code of the program, and may run other networks.
+#: Held while parameters that waited for their shapes are initialized: of threads that run a new network at once, one does it.
 INITIALIZING = RLock()
 os.register_at_fork(before=INITIALIZING.acquire, after_in_parent=INITIALIZING.release, after_in_child=INITIALIZING.release)
 
