@@ -142,6 +142,22 @@ def test_older_checkpoints_go_when_a_newer_one_is_whole(tmp_path: Path) -> None:
     assert mx.kv.load_checkpoint(tmp_path, step=2).step == 2
 
 
+def test_files_of_unfinished_checkpoints_go_with_older_ones(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 2)
+    # what processes that were killed leave: shares, also of another number of workers, and temporary files
+    left = ["step-0000002-0-of-3.params", "step-0000002-1-of-3.json", ".step-0000002-2-of-3.states.0a7c9cdf.193.70a4d111.tmp"]
+    others = ["notes-0000002.txt", "step-0000002.txt", "step-0000009-0-of-3.params"]
+    for name in [*left, ".step-0000001.json.0a7c9cdf.193.70a4d111.tmp", *others]:
+        (tmp_path / name).write_bytes(b"x")
+    saved(tmp_path, 3, 2, keep=2)
+    assert {name for name in left if (tmp_path / name).exists()} == set(left)  # newer than the oldest that stays
+    saved(tmp_path, 4, 2, keep=2)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {name[:12] for name in names - set(others)} == {"step-0000003", "step-0000004"}
+    assert set(others) <= names
+    assert mx.kv.load_checkpoint(tmp_path).step == 4
+
+
 def fail_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have all but the first files that checkpoints write fail."""
     before = checkpoint.write_file

@@ -33,6 +33,8 @@ CHECKED = 2
 #: How often a checkpoint is written until all workers have the same states of the optimizer.
 ATTEMPTS = 3
 INDEX = re.compile(r"step-(\d{7,})\.json")
+#: The index of a checkpoint, its other files, and the temporary files that a killed process has left of them.
+FILES = re.compile(r"step-(\d{7,})(?:\.json|-\d+-of-\d+\..*)|\.step-(\d{7,})(?:\.json|-\d+-of-\d+)\..*\.tmp")
 CHECKSUM = re.compile(rb'\{"checksum": (\d{1,10}), ')
 
 Folder = str | PathLike[str]
@@ -300,17 +302,21 @@ def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
     write_file(files.index_name, [checked_json(about)])
     # before older ones are removed: the launcher must never be left with the name of a checkpoint that is gone
     note_checkpoint(files.index_name)
-    steps = _steps(files.folder)
-    for old in steps[: max(0, steps.index(files.step) + 1 - keep)]:
-        start = f"step-{old:07}"
-        remove_file(join_path(files.folder, f"{start}.json"))  # first: without it the rest does not count
-        for name in folder_entries(files.folder):
-            if name.startswith(f"{start}-"):
-                remove_file(join_path(files.folder, name))
+    names = folder_entries(files.folder)
+    steps = _steps_in(names)
+    oldest = steps[max(0, steps.index(files.step) + 1 - keep)]
+    # Files of checkpoints that were never finished go, too. The index of a checkpoint goes first: without it the rest does not count.
+    for name in sorted(names, key=lambda name: INDEX.fullmatch(name) is None):
+        match = FILES.fullmatch(name)
+        if match and int(match[1] or match[2]) < oldest:
+            remove_file(join_path(files.folder, name))
 
 
 def _steps(folder: Folder) -> list[int]:
-    names = folder_entries(folder) if folder_exists(folder) else []
+    return _steps_in(folder_entries(folder) if folder_exists(folder) else [])
+
+
+def _steps_in(names: list[str]) -> list[int]:
     return sorted(int(match[1]) for match in map(INDEX.fullmatch, names) if match)
 
 
