@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import ClusterError, ClusterTimeout, MXNetError, ParameterError, ShapeError
+from twofold.errors import ClusterError, ClusterTimeout, FormatError, MXNetError, ParameterError, ShapeError
 from twofold.kvstore import requests
 from twofold.kvstore.client import ServerClient
 from twofold.kvstore.messages import Message, Opcode
 from twofold.kvstore.optimizer_json import optimizer_to_json
 from twofold.kvstore.server_core import ServerCore
 from twofold.kvstore.server_loop import serve
+from twofold.kvstore.server_store import ServerStore
 from twofold.kvstore.transports.inprocess import connected, run_threads
 
 from tests.kvstore.clusters import cluster
@@ -165,6 +166,28 @@ def test_states_are_saved_and_restored():
         return out.tolist()
 
     assert cluster(program, workers=1, servers=2) == [[-2.0] * 10]
+
+
+def test_states_of_servers_are_not_taken_for_those_of_workers(tmp_path):
+    file = tmp_path / "s.states"
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+
+    def program(client):
+        client.init("w", np.zeros(10, np.float32))
+        client.set_optimizer(optimizer_to_json(mx.optimizer.SGD()))
+        store = ServerStore.__new__(ServerStore)
+        store._client = client
+        store.save_optimizer_states(file)
+        with pytest.raises(ParameterError, match=r"ran on servers: given those of 2; launch the program with as many: .* -s 2"):
+            updater.set_states(file.read_bytes())
+        file.write_bytes(updater.get_states())
+        with pytest.raises(ParameterError, match=r"ran on workers: .*; launch the program without servers"):
+            store.load_optimizer_states(file)
+        file.write_bytes(b"x")
+        with pytest.raises(FormatError, match="not the states of servers"):
+            store.load_optimizer_states(file)
+
+    cluster(program, workers=1, servers=2)
 
 
 def test_commands_reach_every_server():

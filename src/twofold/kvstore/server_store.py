@@ -25,6 +25,7 @@ from ..launcher_notes import number_in
 from ..ndarray.array import NDArray
 from ..opdef import Sparse
 from ..optimizer.base import Optimizer
+from ..optimizer.states import OF_SERVERS
 from ..profiler.servers import COMMAND
 from .base import Entry, Key, Keys, Values
 from .client import ServerClient
@@ -37,8 +38,8 @@ from .server_core import ServerCore
 from .server_loop import serve
 from .transports.mpi_messages import MpiTransport
 
-#: The first line of a file with the states of several servers.
-MAGIC = b"twofold states of servers\n"
+#: How a file begins that a store without servers has written, as MXNet's: a pickle.
+PICKLE = b"\x80"
 #: The functions of a server's profiler that workers may call.
 PROFILING = {f.__name__: f for f in (profiler.set_config, profiler.set_state, profiler.pause, profiler.resume, profiler.dump)}
 #: Numbers of an optimizer that a program may change while the servers use it.
@@ -372,7 +373,7 @@ class ServerStore(KeyedStore[ServerArray]):
         """Write the servers' states of the optimizer to a file. Only the same number of servers can read it."""
         states = self._client.optimizer_states()
         sizes = json.dumps([len(s) for s in states]).encode()
-        write_file(fname, [MAGIC, sizes, b"\n", *states])
+        write_file(fname, [OF_SERVERS, sizes, b"\n", *states])
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
         """Send the servers the states in a file of `save_optimizer_states`.
@@ -382,7 +383,7 @@ class ServerStore(KeyedStore[ServerArray]):
         FormatError
             If the file is damaged or of another store.
         ParameterError
-            If it is of another number of servers.
+            If it is of another number of servers, or of a store without servers.
         """
         self._client.restore_optimizer_states(_states_in(read_file(fname)))
 
@@ -414,11 +415,14 @@ def _states_in(data: bytes) -> list[bytes]:
     line, _, body = rest.partition(b"\n")
     try:
         sizes = json.loads(line)
-        if head + b"\n" == MAGIC and all(type(n) is int and n >= 0 for n in sizes) and sum(sizes) == len(body):
+        if head + b"\n" == OF_SERVERS and all(type(n) is int and n >= 0 for n in sizes) and sum(sizes) == len(body):
             ends = np.cumsum(sizes).tolist()
             return [body[end - size : end] for end, size in zip(ends, sizes, strict=True)]
     except (ValueError, TypeError):
         pass
+    if data[:1] == PICKLE:
+        what, todo = "load_optimizer_states: states of an optimizer that ran on workers", "launch the program without servers"
+        raise ParameterError(what, f"{len(data)} bytes", todo)
     raise FormatError("load_optimizer_states: not the states of servers", f"{len(data)} bytes", "pass a file of save_optimizer_states")
 
 

@@ -45,6 +45,8 @@ ARGUMENTS: dict[type, tuple[object, ...]] = {
 METHODS = (FunctionType, staticmethod, classmethod, property)
 #: No file holds more updates than this.
 MOST_UPDATES = 2**63
+#: How a file begins that a store with servers has written: the states follow as the servers keep them.
+OF_SERVERS = b"twofold states of servers\n"
 #: The key of an optimizer's progress among the states: MXNet looks up the states of its weights only, and keeps the others.
 PROGRESS = "__progress__"
 
@@ -79,7 +81,13 @@ def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None, dict[str, A
     FormatError
         If the bytes are damaged, name an optimizer or scheduler class that is not defined in this process, or lack what an optimizer or
         scheduler of MXNet needs for an update.
+    ParameterError
+        If they are the states of servers.
     """
+    if data[: len(OF_SERVERS)] == OF_SERVERS:
+        count = 1 + bytes(data[len(OF_SERVERS) :]).partition(b"\n")[0].count(b",")
+        todo = f"launch the program with as many: twofold launch -s {count}"
+        raise ParameterError("states of an optimizer that ran on servers", f"those of {count}", todo)
     found = load_states(data, classes=[*MXNET_CLASSES, *_user_classes()])
     record, optimizer = found if isinstance(found, tuple) else (found, None)
     states = _value(record)
