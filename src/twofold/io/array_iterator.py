@@ -207,6 +207,9 @@ class NDArrayIter(DataIter):
     def _rows(self, sources: list[tuple[str, NDArray]]) -> list[NDArray]:
         """The rows of the current batch; a view if they are contiguous and not shuffled."""
         start, stop = self.cursor, self.cursor + self.batch_size
+        # of an incomplete batch, which `next` does not return, there are only the rows that are left: `getpad` counts none
+        if self.last_batch_handle != "pad" and start < self.num_data:
+            stop = min(stop, self.num_data)
         for name, x in sources:
             if x.shape[0] < min(stop, self.num_data):
                 raise ShapeError(f"NDArrayIter: {name} has no rows {start} to {stop}", f"{x.shape[0]} rows", "pass as many rows of each")

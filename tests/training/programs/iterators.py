@@ -90,6 +90,19 @@ def an_iterator_by_hand(mx: Any) -> Any:
     return [*steps, it.cursor, it.next().data]
 
 
+def steps_through_incomplete_batches(mx: Any) -> Any:
+    """`iter_next` advances to an incomplete batch that `next` leaves out; its rows are those that are left."""
+    found = []
+    for count, size in ((7, 3), (2, 5)):
+        for handle in ("pad", "discard", "roll_over"):
+            it = mx.io.NDArrayIter(np.arange(float(count)), np.arange(float(count)), size, last_batch_handle=handle)
+            for _ in range(2):
+                while it.iter_next():
+                    found.append([handle, *([x.asnumpy().tolist() for x in get()] for get in (it.getdata, it.getlabel)), it.getpad()])
+                it.reset()
+    return found
+
+
 def roll_over_ends_with_a_hard_reset(mx: Any) -> Any:
     it = mx.io.NDArrayIter(ROWS, LABELS, 2, last_batch_handle="roll_over")
     list(it)
