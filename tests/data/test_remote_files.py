@@ -78,6 +78,7 @@ LOCAL = {
     "module.updates.Updates.save": "Module.save_optimizer_states",
     "rnn.checkpoints.rnn_unroll": "prefix of inputs",
     "symbol.naming.Prefix": "prefix of names",
+    "syntax_trees.syntax_tree": "the name is for errors",
     "testing.datasets.get_bz2_data": "unpacks to a folder of this machine",
     "testing.datasets.get_zip_data": "unpacks to a folder of this machine",
     "callback.Saved.save_checkpoint": "a protocol",
