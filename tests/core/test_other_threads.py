@@ -1,6 +1,7 @@
 """Other threads may act between any two instructions: a function runs once for each place, with the other thread's step put there."""
 
 import dis
+import gc
 import threading
 from itertools import pairwise
 from types import CodeType
@@ -11,6 +12,7 @@ import pytest
 import twofold as mx
 import twofold.np
 from twofold import autograd, nd
+from twofold.errors import EngineError
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.imperative import write
@@ -174,3 +176,23 @@ def test_a_ufunc_writes_no_array_that_another_thread_replaces():
     v.writers -= REPLACING
     assert v.data[0, 1] == 1.0
     assert x.asnumpy()[:2, 0].tolist() == [5.0, 1.0]
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_finalizer_of_a_cycle_that_reads_a_pending_array_gets_an_error_that_says_so():
+    errors = []
+
+    class Cycle:
+        def __init__(self):
+            self.own, self.array = self, nd.array(ramp()) * 2.0
+
+        def __del__(self):
+            try:
+                self.array.asnumpy()
+            except EngineError as error:
+                errors.append(str(error))
+
+    Cycle()
+    gc.collect()
+    (text,) = errors
+    assert text.startswith("an array is read that was not computed, as nothing else could read it any more: given a finalizer")

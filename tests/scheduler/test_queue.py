@@ -382,3 +382,40 @@ def test_a_task_whose_submission_is_interrupted_is_not_waited_for():
         assert done == [0], offset
         queue.pause()
     assert reached > 3
+
+
+def test_code_that_interrupts_a_thread_with_a_lock_does_not_wait_for_a_task_that_needs_the_lock():
+    # as a finalizer does that the garbage collector calls there
+    queue, lock, started = Queue(), threading.RLock(), threading.Event()
+    queue.holds_lock = lock._is_owned
+
+    def work():
+        started.set()
+        with lock:
+            pass
+
+    with lock:
+        task = queue.push(work)
+        assert started.wait(10)
+        with pytest.raises(EngineError, match="an array is read while it is being computed"):
+            queue.wait(task)
+    queue.wait(task)
+    assert task.error is None
+
+
+def test_threads_that_are_interrupted_by_code_that_reads_of_each_other_do_not_wait_forever():
+    queue, tasks = Queue(), {}
+    both = threading.Barrier(2)
+
+    def work(other):
+        both.wait(10)
+        queue.wait(tasks[other])
+
+    with queue._lock:  # both exist before one starts
+        for lane, other in zip(LANES[:2], LANES[1::-1], strict=True):
+            tasks[lane] = queue.push(lambda other=other: work(other), lane=lane)
+    for lane in LANES[:2]:
+        queue.wait(tasks[lane])
+    failed, done = sorted((task.error for task in tasks.values()), key=lambda error: error is None)
+    assert "an array is read while it is being computed" in str(failed)
+    assert done is None

@@ -26,7 +26,7 @@ from ..errors import EngineError
 from ..graph.ir import Application, Leaf, Node, leaf
 from ..program.cache import PROGRAMS
 from ..scheduler.observers import LISTENERS, span
-from ..scheduler.queue import QUEUE, interrupted
+from ..scheduler.queue import QUEUE, being_computed, interrupted
 from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import LANES, Task, compute_lane
 from .cell import ALWAYS, Value, is_unshared
@@ -41,6 +41,7 @@ from .user_function import UserFunction
 from .window_program import StageRunner, program_key, program_of, replacing
 
 LOCK = threading.RLock()
+QUEUE.holds_lock = LOCK._is_owned  # type: ignore[attr-defined]
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
 
@@ -289,8 +290,15 @@ def force(v: Value) -> Array:
         producer[0].finish()
         if v.data is None:
             OPEN.pop(getattr(producer[0], "serial", 0), None)  # `waitall` does not raise again what a read raises
-            raise producer[0].error.with_traceback(None)  # every reader gets this error: it must not collect their frames
+            error = producer[0].error or was_dropped()
+            raise error.with_traceback(None)  # every reader gets this error: it must not collect their frames
     return v.data
+
+
+def was_dropped() -> EngineError:
+    """The error of a finalizer that reads a pending array of its reference cycle: the window has seen it as collected already."""
+    what = "an array is read that was not computed, as nothing else could read it any more"
+    return EngineError(what, "a finalizer of an object in a reference cycle", "read it before the object is dropped")
 
 
 # running all of a thread's, or of all threads'
@@ -329,9 +337,7 @@ def flush(w: Window) -> None:
         if close(w):
             run_closed(w)
         elif w.runner == get_ident() and not w.is_done:
-            raise EngineError(
-                "an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later"
-            )
+            raise being_computed()
         else:
             QUEUE.wait(w)
     except BaseException as error:

@@ -21,6 +21,11 @@ from .variable import Lane, Task, Var
 MOST_FAILURES = 100
 
 
+def being_computed() -> EngineError:
+    """The error of a signal handler or finalizer that reads what cannot be computed before it returns."""
+    return EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
+
+
 class Queue:
     """The unfinished tasks, and the threads that run them.
 
@@ -41,6 +46,10 @@ class Queue:
         self._workers: dict[Lane, Worker] = {}
         #: A lock for each waiting thread, which blocks on acquiring it a second time; releasing it wakes the thread.
         self._gates: list[threading.Lock] = []
+        #: What each thread that is blocked waits for.
+        self._blocked: dict[int, Task] = {}
+        #: Whether this thread holds a lock that tasks of other threads may need. Then it must not wait for them.
+        self.holds_lock: Callable[[], bool] = lambda: False
         #: Tasks whose errors `drain` is still to report.
         self._failed: list[Task] = []
         self.runs_here = False
@@ -227,21 +236,34 @@ class Queue:
         Raises
         ------
         EngineError
-            If the task cannot run before the task that this thread is running now.
+            If the task cannot run before the task that this thread is running now, or if it may need what this thread holds, as may be
+            where a signal handler or a finalizer has interrupted the thread.
         """
-        while not task.is_done:
-            gate = None
-            with self._lock:
-                found = self._runnable(task)
-                if found is None and not task.is_done:
-                    # made under the lock: a task that finishes after this look opens the gate, so no wake-up is lost
-                    gate = threading.Lock()
+        me = get_ident()
+        outer = self._blocked.get(me)  # a signal handler may have interrupted the wait below
+        try:
+            while not task.is_done:
+                gate = None
+                with self._lock:
+                    found = self._runnable(task)
+                    if found is None and not task.is_done:
+                        if self.holds_lock():
+                            raise being_computed()
+                        # made under the lock: a task that finishes after this look opens the gate, so no wake-up is lost
+                        gate = threading.Lock()
+                        gate.acquire()
+                        self._gates.append(gate)
+                        self._blocked[me] = task
+                if found is not None:
+                    self._start(self._run(found))
+                elif gate is not None:
                     gate.acquire()
-                    self._gates.append(gate)
-            if found is not None:
-                self._start(self._run(found))
-            elif gate is not None:
-                gate.acquire()
+                    self._blocked.pop(me, None)
+        finally:
+            if outer is not None:
+                self._blocked[me] = outer
+            else:
+                self._blocked.pop(me, None)
 
     def _runnable(self, target: Task) -> Task | None:
         """A ready task that no thread has started: the target or one of its dependencies; None if other threads are running all of them."""
@@ -253,14 +275,21 @@ class Queue:
         # none although the target is not done; then other threads are running all that could run.
         seen, stack, me = {target}, [target], get_ident()
         found = None
+        is_own = True  # no other thread waits in between
         while stack:
             task = stack.pop()
             # this thread runs that task further down its stack: it cannot go on before this call returns
             if task.runner == me and not task.is_done:
-                raise EngineError("a task waits for one submitted after it", task, "wait only for tasks submitted before it")
+                if is_own:
+                    raise EngineError("a task waits for one submitted after it", task, "wait only for tasks submitted before it")
+                raise being_computed()
             if task.is_submitted and not task.before and not task.runner and not task.is_done and (found is None or task < found):
                 found = task
             new = task.before - seen
+            # its thread may have been interrupted by code that waits for another task
+            further = None if task.is_done else self._blocked.get(task.runner)
+            if further is not None and further not in seen:
+                new, is_own = new | {further}, False
             seen |= new
             stack.extend(new)
         return found
@@ -332,7 +361,7 @@ class Queue:
     def in_child(self) -> None:
         """In a forked child, where the parent's threads do not exist: tasks run in the thread that submits them."""
         self._lock = threading.RLock()
-        self._workers, self._gates = {}, []
+        self._workers, self._gates, self._blocked = {}, [], {}
         self.runs_here = True
         for task in [t for t in self._open if t.runner not in (0, get_ident())]:
             self.abandon(task, EngineError("another thread was computing this when the process forked", None, "compute it again"))
