@@ -65,6 +65,8 @@ from collections.abc import Callable
 
 import numpy
 
+from .signal_handlers import is_from_signal_handler
+
 
 def printable(text: str, kept: str = "") -> str:
     """Text in which control characters are written as escapes: a name in a file must not command a terminal.
@@ -431,15 +433,13 @@ _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
 def own_error(what: str, error: BaseException) -> MXNetError:
     """Convert an exception to an error of this library: unchanged if it is one, else by its built-in class.
 
-    Parameters
-    ----------
-    what
-        What failed.
-    error
-        The exception, which should become the cause: ``raise own_error(what, error) from error``.
+    The caller says what failed, and makes the exception the cause: ``raise own_error(what, error) from error``. That of a signal handler,
+    such as the end of a time limit, is raised again instead: the program expects its own class.
     """
     if isinstance(error, MXNetError):
         return error
+    if is_from_signal_handler(error):
+        raise error
     if isinstance(error, numpy.linalg.LinAlgError):
         return LinearAlgebraError(f"a matrix cannot be decomposed or inverted: {error}", None, "check its values")
     kind = next((own for builtin, own in _MATCHING if isinstance(error, builtin)), EngineError)
