@@ -213,6 +213,35 @@ print([a.asnumpy().tolist() for a in e.forward()])
     assert str(want) in oracle(program)
 
 
+@pytest.mark.parametrize("computed", [False, True], ids=["a variable", "a computed value"])
+@pytest.mark.parametrize(
+    ("goes_on", "step"),
+    [
+        (lambda x, i, b: i < 3, lambda x, i, b: ([x], [x * 2 + b, i + 1])),
+        (lambda x, i, b: x.sum() < 30 + b.sum(), lambda x, i, b: ([x], [x * 2, i + 1])),
+    ],
+    ids=["the body reads it", "the test reads it"],
+)
+def test_a_value_outside_that_is_the_first_of_a_loop_variable_stays_as_it_is(goes_on, step, computed):
+    def repeated(api, b):
+        b = b * 3 if computed else b
+        variables = [b, api.zeros((1,))]
+        _, (x, i) = api.contrib.while_loop(lambda x, i: goes_on(x, i, b), lambda x, i: step(x, i, b), variables, max_iterations=8)
+        return x, i
+
+    given = nd.array([[3]])
+    given.attach_grad()
+    with mx.autograd.record():
+        want = repeated(nd, given)
+    want[0].backward()
+    symbol = sym.load_json(sym.Group(repeated(sym, sym.var("b"))).tojson())
+    executor = bound(symbol, b=given.asnumpy())
+    got = executor.forward(is_train=True)
+    executor.backward([nd.ones((1, 1)), nd.zeros((1,))])
+    assert [g.asnumpy().tolist() for g in got] == [w.asnumpy().tolist() for w in want]
+    assert executor.grad_dict["b"].asnumpy().tolist() == given.grad.asnumpy().tolist()
+
+
 def test_a_loop_without_a_bound_is_rejected():
     with pytest.raises(ParameterError, match="max_iterations"):
         sym.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), sym.var("i"))

@@ -210,8 +210,9 @@ def looped(
         )
     inner = make([*flat_out, *flat_new])
     inputs = _inputs(outer, test, inner)
-    # A value that both bodies read, or that is a loop variable too, is one input.
-    inputs += [h for h in dict.fromkeys([*test.outside.values(), *inner.outside.values()]) if h not in inputs]
+    # A value that both bodies read from outside is one input. Where it is also the first value of a loop variable it is a second input:
+    # the variable changes from step to step, the value outside stays.
+    inputs += dict.fromkeys([*test.outside.values(), *inner.outside.values()])
     attrs = {
         "num_args": 2 + len(inputs),
         "num_outputs": len(flat_out) + len(flat_new),
@@ -228,7 +229,9 @@ def looped(
 
 def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[int]:
     """For each argument of a body, the position of the corresponding input of the node."""
-    number = {s.heads[0].node: k for k, s in enumerate(own)} | {n: list(inputs).index(h) for n, h in body.outside.items()}
+    # the first inputs are those of the body's own variables
+    rest = {h: k for k, h in enumerate(inputs[len(own) :], len(own))}
+    number = {s.heads[0].node: k for k, s in enumerate(own)} | {n: rest[h] for n, h in body.outside.items()}
     return [number[n] for n in body.arguments]
 
 
