@@ -2,7 +2,7 @@
 
 import json
 import math
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,11 +70,16 @@ def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:
 def _nearest(kind: Kind, g: Geometry) -> Row:
     """The most similar convolution in the table."""
     at = features(g)
-    similar = [row for row in rows() if row.kind == kind and class_of(row.geometry) == class_of(g)]
-    return min(similar, key=lambda row: math.dist(at, features(row.geometry)))
+    return min(_similar(kind, class_of(g)), key=lambda known: math.dist(at, known[0]))[1]
 
 
-@lru_cache(1)
+@cache
+def _similar(kind: Kind, of: str) -> list[tuple[tuple[float, ...], Row]]:
+    """The rows for convolutions of a class, with their features."""
+    return [(features(row.geometry), row) for row in rows() if row.kind == kind and class_of(row.geometry) == of]
+
+
+@cache
 def rows() -> list[Row]:
     """The table."""
     return [row_of(entry) for entry in json.loads(FILE.read_text())["rows"]]
