@@ -1,8 +1,8 @@
 """Times the forward pass of the model zoo's networks, by Twofold, the real MXNet and ONNX Runtime: ``make bench-model-zoo``.
 
-Each library runs in a process of its own, with the same parameters and images, and one thread (``--threads`` sets another number). The
-libraries take turns, run by run, so that other programs disturb all of them. CPU time is compared, since wall time on a shared machine
-says little; with more than one thread wall time is. Outputs have to agree. The page that is written names date, machine and load.
+Each library runs in a process of its own, with the same parameters and images, on one thread (``--threads`` sets another number). The libraries
+take turns, run by run, so that other programs disturb all of them. CPU time is compared, since wall time on a shared machine says little;
+with more than one thread wall time is. Outputs have to agree. The page that is written names date, machine and load.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def work(library: str, threads: int) -> None:
 # the parent
 
 
-def measure(workers: dict[str, Worker], name: str, batch: int, folder: str) -> dict[str, Any]:
+def measure(workers: dict[str, Worker], name: str, batch: int, threads: int, folder: str) -> dict[str, Any]:
     """The median wall and CPU milliseconds of each library, and the differences of outputs from Twofold's."""
     draw = np.random.RandomState(0)
     np.save(f"{folder}/images.npy", draw.standard_normal((batch, 3, side(name), side(name))).astype("float32"))
@@ -122,7 +122,8 @@ def measure(workers: dict[str, Worker], name: str, batch: int, folder: str) -> d
         for library, found in times.items():
             found.append(workers[library].ask(""))
     outs = {library: np.load(f"{folder}/{library}.npy") for library in times}
-    row: dict[str, Any] = {"name": name, "batch": batch, "load": os.getloadavg()[0], "failed": failed}
+    row: dict[str, Any] = {"name": name, "batch": batch, "threads": threads, "date": time.strftime("%Y-%m-%d")}
+    row |= {"load": os.getloadavg()[0], "failed": failed}
     for library, found in times.items():
         row[library] = {"wall": 1e3 * median(w for w, _ in found), "cpu": 1e3 * median(c for _, c in found)}
         if library != "twofold" and "twofold" in outs:
@@ -130,13 +131,11 @@ def measure(workers: dict[str, Worker], name: str, batch: int, folder: str) -> d
     return row
 
 
-def table(rows: list[dict[str, Any]], batch: int, kind: str) -> list[str]:
-    """The table of one batch size, in Markdown."""
+def table(rows: list[dict[str, Any]], kind: str) -> list[str]:
+    """The table of rows with one batch size and number of threads, in Markdown: of CPU or wall times."""
     lines = ["| network | Twofold | MXNet | ONNX Runtime | Twofold / MXNet | Twofold / ONNX Runtime |", "|---|---|---|---|---|---|"]
     ratios: dict[str, list[float]] = {library: [] for library in LIBRARIES[1:]}
     for row in sorted(rows, key=lambda row: NETWORKS.index(row["name"])):
-        if row["batch"] != batch:
-            continue
         cells = [f"{row[library][kind]:.1f}" if library in row else "" for library in LIBRARIES]
         for library in LIBRARIES[1:]:
             if library in row and "twofold" in row:
@@ -149,26 +148,37 @@ def table(rows: list[dict[str, Any]], batch: int, kind: str) -> list[str]:
     return [*lines, f"| *median* | | | | {' | '.join(medians)} |"]
 
 
-def page(rows: list[dict[str, Any]], threads: int, versions: dict[str, str]) -> str:
+def page(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
     """The page of the documentation."""
-    loads, kind = [row["load"] for row in rows], "cpu" if threads == 1 else "wall"
     agree = [row[library]["difference"] for row in rows for library in LIBRARIES[1:] if "difference" in row.get(library, {})]
-    when, shared = time.strftime("%Y-%m-%d"), f"{os.cpu_count()} cores ({platform.machine()})"
-    each = f"{threads} {'thread' if threads == 1 else 'threads'} each"
     how = (
-        f"Milliseconds of {'CPU' if kind == 'cpu' else 'wall'} time of the forward pass of `gluon.model_zoo.vision`, hybridized with "
-        "static allocation, float32, images of 224x224 (Inception: 299x299). All libraries had the same parameters and images, and "
-        f"{each}. `make bench-model-zoo` wrote this page on {when}, on {shared}; the load, to which these "
-        f"processes add 1, was {min(loads):.1f} to {max(loads):.1f}. Medians of {LEAST} to {MOST} runs, in which the libraries took turns. "
-        f"{', '.join(f'{k} {v}' for k, v in versions.items())}; OpenBLAS with the kernels that it selects. Outputs differ from Twofold's "
-        f"by at most {max(agree, default=0):.0e} of the largest one. [Convolutions](convolutions.md) describes the algorithms."
+        "Milliseconds of the forward pass of `gluon.model_zoo.vision`, hybridized with static allocation, float32, images of 224x224 "
+        "(Inception: 299x299). All libraries had the same parameters, images and numbers of threads: CPU time is that of one thread, wall "
+        f"time that of several. `make bench-model-zoo` wrote this page, on {os.cpu_count()} cores ({platform.machine()}). Medians of {LEAST} "
+        f"to {MOST} runs, in which the libraries took turns. {', '.join(f'{k} {v}' for k, v in versions.items())}; OpenBLAS with the kernels "
+        f"that it selects. Outputs differ from Twofold's by at most {max(agree, default=0):.0e} of the largest one. "
+        "[Convolutions](convolutions.md) describes the algorithms."
     )
     text = ["# Networks of the model zoo\n", textwrap.fill(how, 140), ""]
-    for batch in sorted({row["batch"] for row in rows}):
-        text += [f"## {'One image' if batch == 1 else f'{batch} images'}\n", "\n".join(table(rows, batch, kind)), ""]
-        missing = len(NETWORKS) - sum(row["batch"] == batch for row in rows)
-        text += [f"{missing} larger networks were not measured with so many images.\n"] if missing else []
+    for threads, batch in sorted({(row["threads"], row["batch"]) for row in rows}):
+        own = [row for row in rows if (row["threads"], row["batch"]) == (threads, batch)]
+        text += _section(own, threads, batch)
     return "\n".join(text)
+
+
+def _section(rows: list[dict[str, Any]], threads: int, batch: int) -> list[str]:
+    """The part of the page with one batch size and number of threads."""
+    title, kind = "One image" if batch == 1 else f"{batch} images", "cpu" if threads == 1 else "wall"
+    if threads > 1:
+        title += f", {threads} threads"
+    loads, dates = [row["load"] for row in rows], sorted({row["date"] for row in rows})
+    when = (
+        f"Measured on {' and '.join(dates)}, {'CPU' if kind == 'cpu' else 'wall'} time; the load, to which these processes add {threads}, "
+        f"was {min(loads):.1f} to {max(loads):.1f}."
+    )
+    missing = len(NETWORKS) - len(rows)
+    rest = [f"{missing} larger networks were not measured with so many images.\n"] if missing else []
+    return [f"## {title}\n", "\n".join(table(rows, kind)), "", textwrap.fill(when, 140), "", *rest]
 
 
 def _versions() -> dict[str, str]:
@@ -184,31 +194,33 @@ def _versions() -> dict[str, str]:
 
 
 def measured(libraries: list[str], names: list[str], batches: list[int], threads: int, file: Path | None) -> list[dict[str, Any]]:
-    """Measure networks, and write the figures to a file as they come."""
-    rows = []
+    """Measure networks. The figures are written to a file as they come, beside those of other networks and numbers of threads there."""
+    known = {_key(row): row for row in json.loads(file.read_text())} if file is not None and file.exists() else {}
     for name in names:
         workers = {library: Worker.of_library(library, threads, "asv_benchmarks.model_zoo") for library in libraries}
         with tempfile.TemporaryDirectory() as folder:
             for batch in batches:
-                rows.append(measure(workers, name, batch, folder))
-                cells = [f"{library} {rows[-1][library]['cpu']:.1f}" for library in libraries if library in rows[-1]]
-                print(
-                    f"{name} x{batch}: {', '.join(cells)} ms of CPU time, load {rows[-1]['load']:.1f}",
-                    *rows[-1]["failed"].values(),
-                    flush=True,
-                )
+                row = measure(workers, name, batch, threads, folder)
+                known[_key(row)] = row
+                cells = [f"{library} {row[library]['wall']:.1f} ({row[library]['cpu']:.1f})" for library in libraries if library in row]
+                times = f"{', '.join(cells)} ms (of CPU time)"
+                print(f"{name} x{batch}, threads {threads}: {times}, load {row['load']:.1f}", *row["failed"].values(), flush=True)
                 if file is not None:
-                    file.write_text(json.dumps(rows, indent=1) + "\n")
+                    file.write_text(json.dumps(list(known.values()), indent=1) + "\n")
         for worker in workers.values():
             worker.close()
-    return rows
+    return list(known.values())
+
+
+def _key(row: dict[str, Any]) -> tuple[int, int, str]:
+    return row["threads"], row["batch"], row["name"]
 
 
 def main() -> int:
     """Run the benchmark, or a worker."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--worker", choices=LIBRARIES)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="of each library")
     parser.add_argument("--batches", default="1,8")
     parser.add_argument("--only", default=",".join(NETWORKS))
     parser.add_argument("--json", type=Path, help="write the figures to a file")
@@ -224,7 +236,7 @@ def main() -> int:
     else:
         rows = measured(libraries, given.only.split(","), [int(n) for n in given.batches.split(",")], given.threads, given.json)
     if given.write:
-        PAGE.write_text(page(rows, given.threads, _versions()))
+        PAGE.write_text(page(rows, _versions()))
     wrong = [row["name"] for row in rows if any(row[lib].get("difference", 0) > TOLERANCE for lib in libraries if lib in row)]
     if wrong:
         print(f"outputs differ: {', '.join(wrong)}")
