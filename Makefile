@@ -28,7 +28,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small bench-training stubs asv asv-compare asv-pages campaign fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-library-calls bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small bench-training stubs asv asv-compare asv-pages campaign fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -215,6 +215,9 @@ bench-mxnet: $(DEV) ## Time sparse data, boxes, 8-bit layers and LSTMs by Twofol
 
 bench-scripts: $(DEV) ## Run NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
 	@$(PY) -m asv_benchmarks.scripts $(ARGS)
+
+bench-library-calls: $(DEV) ## Time calls of libraries with folding arrays and with NumPy's (ARGS="--only pandas", "--write")
+	@$(PY) -m asv_benchmarks.library_calls $(ARGS)
 
 bench-loops: $(DEV) ## Time loops over elements, rows and parts by twofold.np against NumPy (ARGS="--only lu")
 	@$(PY) asv_benchmarks/loops.py $(ARGS)

@@ -1,6 +1,6 @@
 """Times the forward pass of the model zoo's networks, by Twofold, the real MXNet and ONNX Runtime: ``make bench-model-zoo``.
 
-Each library runs in a process of its own, with the same parameters and images, on one thread (``--threads`` sets another number). The libraries
+Each library runs in a process of its own, with the same parameters and images, on one thread (``--threads`` sets another number). They
 take turns, run by run, so that other programs disturb all of them. CPU time is compared, since wall time on a shared machine says little;
 with more than one thread wall time is. Outputs have to agree. The page that is written names date, machine and load.
 """
@@ -154,9 +154,9 @@ def page(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
     how = (
         "Milliseconds of the forward pass of `gluon.model_zoo.vision`, hybridized with static allocation, float32, images of 224x224 "
         "(Inception: 299x299). All libraries had the same parameters, images and numbers of threads: CPU time is that of one thread, wall "
-        f"time that of several. `make bench-model-zoo` wrote this page, on {os.cpu_count()} cores ({platform.machine()}). Medians of {LEAST} "
-        f"to {MOST} runs, in which the libraries took turns. {', '.join(f'{k} {v}' for k, v in versions.items())}; OpenBLAS with the kernels "
-        f"that it selects. Outputs differ from Twofold's by at most {max(agree, default=0):.0e} of the largest one. "
+        f"time that of several. `make bench-model-zoo` wrote this page, on {os.cpu_count()} cores ({platform.machine()}). Medians of "
+        f"{LEAST} to {MOST} runs, in which the libraries took turns. {', '.join(f'{k} {v}' for k, v in versions.items())}; OpenBLAS with the "
+        f"kernels that it selects. Outputs differ from Twofold's by at most {max(agree, default=0):.0e} of the largest one. "
         "[Convolutions](convolutions.md) describes the algorithms."
     )
     text = ["# Networks of the model zoo\n", textwrap.fill(how, 140), ""]

@@ -12,7 +12,7 @@ import pytest
 CALLS = Path(__file__).with_name("everyday_calls.py")
 FUNCTIONS = [f.name for f in ast.parse(CALLS.read_text(encoding="utf-8")).body if isinstance(f, ast.FunctionDef)]
 #: The libraries, but for the functions that serve the calls.
-LIBRARIES = [name for name in FUNCTIONS if name not in ("path", "python", "shown", "main")]
+LIBRARIES = [name for name in FUNCTIONS if name not in ("path", "python", "shown", "timed", "main")]
 MASKED = """
 import numpy as np, numpy.ma as ma
 from numpy.ma import masked_array
