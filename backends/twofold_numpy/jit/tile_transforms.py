@@ -4,48 +4,84 @@ A transform is a small matrix applied along both axes of a tile. Most of its num
 registers, so reading and writing is what takes time.
 """
 
-import ctypes
 import struct
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from types import BuiltinFunctionType
 
 import numpy as np
 
-from ..winograd import Matrix, Transform
-from .callables import address_of
-from .compiler import Compiler, compiler
-from .ir import splat
-from .llvm_text import llvm_text, loaded_numbers
+from twofold.backend import workers
+from twofold.config import ON_CHANGE
 
-#: The numbers that the code reads: sizes, then steps in bytes.
-_STEPS = ("image", "row", "column", "i", "j")
-NUMBERS = ("images", "rows", "columns", "channels", *(f"from.{name}" for name in _STEPS), *(f"to.{name}" for name in _STEPS))
+from ..blas import blas
+from ..winograd import Matrix, Transform
+from .callables import KEEP_GIL, builtin_of
+from .compiler import Code, compiler
+from .handoff import code_of
+from .ir import splat
+from .llvm_text import data_addresses, loaded_words
+from .products import never, shared_words
+
+#: The numbers of a transform after those of all computations in pieces: its sizes, its steps in bytes, and the number of its pieces.
+STEPS = ("image", "row", "column", "i", "j")
+NUMBERS = ("images", "rows", "columns", "channels", *(f"from.{name}" for name in STEPS), *(f"to.{name}" for name in STEPS), "shares.number")
+#: Nanoseconds, about, of reading or writing a number, and of the least piece.
+NUMBER, PIECE = 0.07, 10_000
 
 
 def tile_transform(matrix: Matrix) -> Transform | None:
-    """What applies a matrix along both axes of tiles; None without a compiler."""
-    own = compiler()
-    return None if own is None else _tile_transform(own, matrix)
+    """What applies a matrix along both axes of tiles; None without a compiler, or a BLAS that can be limited to one thread meanwhile."""
+    return None if compiler() is None or blas() is None else _tile_transform(matrix)
 
 
 @cache
-def _tile_transform(own: Compiler, matrix: Matrix) -> Transform:
-    address = ctypes.c_void_p
-    code = own.function(_text(matrix, own.machine.vector_bits // 32), None, address, address, ctypes.c_char_p)
-
+def _tile_transform(matrix: Matrix) -> Transform:
     def run(to: np.ndarray, to_steps: Sequence[int], source: np.ndarray, steps: Sequence[int], sizes: Sequence[int]) -> None:
-        # releases the GIL
-        code(address_of(to), address_of(source), struct.pack(f"{len(NUMBERS)}q", *sizes, *steps, *to_steps))
+        _bound(matrix, (*sizes, *steps, *to_steps))(to, source)
 
     return run
 
 
-def _text(matrix: Matrix, lanes: int) -> str:
-    words: dict[str, str | int] = {"LOADED": loaded_numbers(NUMBERS), "LANES": lanes}
+@lru_cache(1024)
+def _bound(matrix: Matrix, numbers: tuple[int, ...]) -> BuiltinFunctionType:
+    """The function of the arrays that are written and read, for some sizes and steps; it checks nothing."""
+    own, library = compiler(), blas()
+    assert own is not None  # `tile_transform` has asked
+    assert library is not None
+    images, rows, columns, channels = numbers[:4]
+    tiles = images * rows * columns
+    nanoseconds = NUMBER * tiles * channels * (len(matrix) ** 2 + len(matrix[0]) ** 2)
+    pieces = max(1, min(workers.MOST, tiles, int(nanoseconds) // PIECE))
+    code = _code(matrix)
+    return builtin_of(code.address, code.library, [*shared_words(own, library, pieces, nanoseconds), *numbers, pieces], never, KEEP_GIL)
+
+
+ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
+
+
+@cache
+def _code(matrix: Matrix) -> Code:
+    own = compiler()
+    assert own is not None
+    lanes = own.machine.vector_bits // 32
+    words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(NUMBERS)), "LANES": lanes}
+    words["DATA"] = "\n".join(data_addresses(("to", "from"), own.machine.head))
+    words["TILE"] = "\n".join(line for side in ("from", "to") for line in _address(side))
     words["LANE_NUMBERS"] = ", ".join(f"i64 {k}" for k in range(lanes))
     words["REST"] = "\n".join(f"  {line}" for line in splat("%rest.all", "%rest", "i64", lanes))
     words["FUNCTIONS"] = "\n".join(line for is_part in (False, True) for line in _tile(matrix, lanes, is_part))
-    return llvm_text("tile_transform", **words)
+    return code_of(own, "tile_transform", **words)
+
+
+def _address(side: str) -> Iterator[str]:
+    """The address of a tile."""
+    before = f"%{side}.data"
+    for axis in ("image", "row", "column"):
+        after = f"%{side}.t" if axis == "column" else f"%{side}.in.{axis}"
+        yield f"  %{side}.{axis}.offset = mul i64 %{axis}, %{side}.{axis}"
+        yield f"  {after} = getelementptr i8, ptr {before}, i64 %{side}.{axis}.offset"
+        before = after
 
 
 def _tile(matrix: Matrix, lanes: int, is_part: bool) -> Iterator[str]:
