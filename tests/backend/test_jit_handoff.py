@@ -1,5 +1,6 @@
 """Kernels split over two threads without the interpreter in between: the bits of one thread, whichever thread waits, forks or exits."""
 
+import ctypes
 import gc
 import os
 import signal
@@ -87,6 +88,37 @@ def test_nothing_is_offered_for_a_while_after_a_helper_was_late():
     assert handed(lambda: kernel(x, y, np.empty_like(x))) == 0
     handoff._board[handoff.ALONE] = time.monotonic_ns()
     assert handed(lambda: kernel(x, y, np.empty_like(x))) == 1
+
+
+JOIN = """
+define void @kernel(ptr %board, i64 %theirs, i64 %fair, i64 %slow) {
+  %nothing = call i64 @join(ptr %board, i64 %theirs, i64 %fair, i64 %slow, i1 false)
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("longest", "fair", "is_late"),
+    [(10**7, 10**6, True), (10**5, 10**6, False), (10**7, 10**10, False)],
+    ids=["lost its core", "was woken", "in time"],
+)
+def test_a_helper_is_late_if_it_computes_slowly_not_if_it_begins_late(longest, fair, is_late):
+    own = compiler()
+    text = handoff.module("serve", own.triple.startswith("x86")).replace("define ptr @kernel", "define internal ptr @serves")
+    integer, board = ctypes.c_int64, (ctypes.c_int64 * len(handoff._board))()
+    join = own.function(text + JOIN, None, ctypes.c_void_p, integer, integer, integer)
+    board[handoff.OWNER], board[handoff.LONGEST], board[handoff.ALONE] = 1, longest, 1
+    begin = time.monotonic_ns()
+    waiting = threading.Thread(target=join, args=(ctypes.addressof(board), 1, fair, 10**6))  # releases the GIL
+    waiting.start()
+    time.sleep(0.02)
+    board[handoff.FINISHED] = 1
+    waiting.join()
+    assert board[handoff.OWNER] == 0
+    # four times what was lost, at least
+    assert (board[handoff.ALONE] > begin + 4 * 10**7) == (board[handoff.LEVEL] > 4 * 10**7) == is_late
+    assert is_late or board[handoff.ALONE] == 0
 
 
 @pytest.mark.parametrize("shape", [SHAPE, (2,), (70_001,), (3, 5, 7)])

@@ -13,6 +13,7 @@ core in turns.
 | owner | whether a thread has a task on the board; another thread with a task then computes all pieces itself |
 | function, numbers, arguments, count | the task: ``function(numbers, arguments, count, piece)`` returns null, or refuses |
 | finished, refused | how many pieces helpers have finished, and how many of these refused |
+| longest | the nanoseconds in which a helper computed the piece that took it longest |
 | alone, level | the time until which nothing is offered, and the length of the last such pause, in nanoseconds |
 | helpers | their number |
 | cores | a bit for each core that the process may use |
@@ -40,15 +41,15 @@ from .compiler import Code, Compiler
 from .llvm_text import llvm_text
 
 #: Positions of the words; words that different threads write are in different cache lines.
-OWNER, FINISHED, REFUSED, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 24, 25, 26, 27, 32, 33, 40
+OWNER, FINISHED, REFUSED, LONGEST, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 18, 24, 25, 26, 27, 32, 33, 40
 CORES, MASK_WORDS = 48, 16
 FIRST_HELPER, HELPER_SIZE = CORES + MASK_WORDS, 8
 #: The most (some 100 µs) and the fewest iterations for which a helper spins for work: half as many each time it finds none.
 PATIENCE, LEAST_PATIENCE = 4_500, 100
 #: Iterations for which a thread spins for the end of a piece before it sleeps, and microseconds of each sleep.
 SHORT_WAIT, NAP = 20_000, 20
-#: A helper is late if it takes GRACE nanoseconds longer than the other thread would for its pieces; and the longest pause after that, in
-#: which nothing is offered.
+#: A helper is late if it ends GRACE nanoseconds later than the other thread would have computed its pieces, and if one took it twice as
+#: long as the other thread, and GRACE; and the longest pause after that, in which nothing is offered.
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
 #: Computations of any number of pieces, each ``piece(words, arguments, count, piece)``, with BLAS held to one thread.
@@ -68,7 +69,7 @@ def module(function: str, x86: bool, **more: str | int) -> str:
     pause = "@llvm.x86.sse2.pause()"
     words = {"PAUSE_DECLARED": f"declare void {pause}" if x86 else "", "PAUSE": f"call void {pause}" if x86 else "", "CONTENT": CONTENT}
     words |= {"HEAD": HEAD, **{f"HEAD{k}": HEAD + k for k in range(1, 6)}, "CLOCK": int(time.CLOCK_MONOTONIC)}
-    words |= {"OWNER": OWNER, "FINISHED": FINISHED, "REFUSED": REFUSED, "FUNCTION": FUNCTION, "NUMBERS": NUMBERS}
+    words |= {"OWNER": OWNER, "FINISHED": FINISHED, "REFUSED": REFUSED, "LONGEST": LONGEST, "FUNCTION": FUNCTION, "NUMBERS": NUMBERS}
     words |= {"ARGUMENTS": ARGUMENTS, "COUNT": COUNT, "ALONE": ALONE, "LEVEL": LEVEL, "HELPERS": HELPERS}
     words |= {"FIRST_HELPER": FIRST_HELPER, "HELPER_SIZE": HELPER_SIZE, "PATIENCE": PATIENCE, "LEAST_PATIENCE": LEAST_PATIENCE}
     words |= {"SHORT_WAIT": SHORT_WAIT, "NAP": NAP, "GRACE": GRACE, "MOST_ALONE": MOST_ALONE}

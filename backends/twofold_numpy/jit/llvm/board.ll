@@ -54,6 +54,8 @@ publish:
   store atomic i64 %count, ptr %count.at monotonic, align 8
   store atomic i64 0, ptr %finished.at monotonic, align 8
   store atomic i64 0, ptr %refused.at monotonic, align 8
+  %longest.at = getelementptr i64, ptr %board, i64 $LONGEST
+  store atomic i64 0, ptr %longest.at monotonic, align 8
   %ticket = load atomic i64, ptr %board monotonic, align 8
   %generation = lshr i64 %ticket, 16
   %generation.next = add i64 %generation, 1
@@ -126,8 +128,9 @@ end:
   ret i64 -1
 }
 ; Waits until the helpers have finished the pieces that they have begun, and returns how many of these refused. It frees the board.
-; A helper is late if it would have been faster to compute its pieces here, in %fair nanoseconds: it has probably lost its core.
-define internal i64 @join(ptr %board, i64 %theirs, i64 %fair, i1 %has.gil) noinline nounwind {
+; A helper is late if it would have been faster to compute its pieces here, in nanoseconds %fair, and one piece took it more than %slow: it has
+; probably lost its core. A helper that had to be woken first begins late, too, but is awake for the next task.
+define internal i64 @join(ptr %board, i64 %theirs, i64 %fair, i64 %slow, i1 %has.gil) noinline nounwind {
 entry:
   %finished.at = getelementptr i64, ptr %board, i64 $FINISHED
   %owner.at = getelementptr i64, ptr %board, i64 $OWNER
@@ -178,7 +181,11 @@ restore:
 check:
   %end = call i64 @now()
   %waited = sub i64 %end, %start
-  %is.late = icmp ugt i64 %waited, %fair
+  %is.long.wait = icmp ugt i64 %waited, %fair
+  %longest.at = getelementptr i64, ptr %board, i64 $LONGEST
+  %longest = load atomic i64, ptr %longest.at monotonic, align 8
+  %is.slow = icmp ugt i64 %longest, %slow
+  %is.late = and i1 %is.long.wait, %is.slow
   br i1 %is.late, label %late, label %good
 late:
   %lost = sub i64 %waited, %fair

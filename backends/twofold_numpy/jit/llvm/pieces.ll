@@ -48,7 +48,9 @@ wait:
   %each.took = udiv i64 %took, %divisor
   %theirs.here = mul i64 %each.took, %theirs
   %fair = add i64 %theirs.here, $GRACE
-  %nothing = call i64 @join(ptr %board, i64 %theirs, i64 %fair, i1 false)
+  %twice = shl i64 %each.took, 1
+  %slow = add i64 %twice, $GRACE
+  %nothing = call i64 @join(ptr %board, i64 %theirs, i64 %fair, i64 %slow, i1 false)
   br label %release
 release:
   call void @give_back(ptr %words)

@@ -11,6 +11,7 @@
   %count.at = getelementptr i64, ptr %board, i64 $COUNT
   %finished.at = getelementptr i64, ptr %board, i64 $FINISHED
   %refusals.at = getelementptr i64, ptr %board, i64 $REFUSED
+  %longest.at = getelementptr i64, ptr %board, i64 $LONGEST
   %thread = call ptr @PyEval_SaveThread()
   br label %look
 look:
@@ -32,10 +33,14 @@ claim:
   br i1 %has.claimed, label %run, label %wait
 run:
   call void @move_freely(ptr %board, ptr %slot)
+  %begin = call i64 @now()
   %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count, i64 %ticket.next)
   %is.refused = icmp ne ptr %result, null
   %refusal = zext i1 %is.refused to i64
   %refusals = atomicrmw add ptr %refusals.at, i64 %refusal monotonic
+  %over = call i64 @now()
+  %took = sub i64 %over, %begin
+  %longest = atomicrmw umax ptr %longest.at, i64 %took monotonic
   ; release: the owner sees the result and the arrays' content before it sees the number
   %finished = atomicrmw add ptr %finished.at, i64 1 release
   br label %done

@@ -27,13 +27,15 @@ post:
 both:
   %own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)
   %own.well = icmp eq ptr %own.returned, null
-  %nothing = call i64 @join(ptr %board, i64 0, i64 0, i1 true)
+  %nothing = call i64 @join(ptr %board, i64 0, i64 0, i64 0, i1 true)
   br label %end
 wait:
   %half = call i64 @now()
   %took = sub i64 %half, %start
   %fair = add i64 %took, $GRACE
-  %refusals = call i64 @join(ptr %board, i64 1, i64 %fair, i1 true)
+  %twice = shl i64 %took, 1
+  %slow = add i64 %twice, $GRACE
+  %refusals = call i64 @join(ptr %board, i64 1, i64 %fair, i64 %slow, i1 true)
   %their.well = icmp eq i64 %refusals, 0
   br label %end
 end:
