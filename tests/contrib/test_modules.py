@@ -164,6 +164,16 @@ def test_second_vectors_and_headers_are_skipped_with_a_warning(tmp_path):
     assert found.idx_to_vec.asnumpy().tolist() == [[0, 0], [1, 2]]
 
 
+@pytest.mark.parametrize("words", [{}, {"cat": 1}], ids=["no words", "a word"])
+def test_the_unknown_word_of_a_vocabulary_has_the_vector_of_the_unknown_word_of_the_source(tmp_path, words):
+    path = tmp_path / "vectors.txt"
+    path.write_text("cat 1 2\n<u> 9 9\n")
+    words = vocab.Vocabulary(Counter(words), unknown_token="<u>")  # in the file it is a word like others
+    first, second = (embedding.CustomEmbedding(str(path), init_unknown_vec=start) for start in (mx.nd.zeros, mx.nd.ones))
+    joined = embedding.CompositeEmbedding(words, [first, second])
+    assert joined.idx_to_vec.asnumpy().tolist() == [[0, 0, 1, 1], [1, 2, 1, 2]][: len(words)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("a 1 2\nb 1 2 3\n", "At line 2 .* 3 elements, those before 2"), ("a 1 x\n", "not numbers"), ("a\n", "no vector"), ("", "no vectors")],

@@ -138,7 +138,10 @@ class _TokenEmbedding(Vocabulary):
             what = "The argument `vocabulary` must be an instance of Vocabulary"
             raise WrongType(what, type(vocabulary).__name__, "create a Vocabulary")
         words: list[Any] = vocabulary.idx_to_token
-        self._idx_to_vec = nd.concat(*(source.get_vecs_by_tokens(words) for source in sources), dim=1)
+        # The first word is the vocabulary's unknown one. It gets the vectors of the sources' unknown words, whatever their names are, even
+        # if a source has a vector for a word of that name.
+        rows = [array([0, *source.to_indices(words[1:])], dtype="int32") for source in sources]
+        self._idx_to_vec = nd.concat(*(nd.take(source._vectors(), row) for source, row in zip(sources, rows, strict=True)), dim=1)
         self._vec_len = self._idx_to_vec.shape[1]
         self._idx_to_token, self._token_to_idx = list(words), dict(vocabulary.token_to_idx)
         self._unknown_token, self._reserved_tokens = vocabulary.unknown_token, vocabulary.reserved_tokens
