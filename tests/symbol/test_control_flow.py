@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import ParameterError
+from twofold.errors import ParameterError, ShapeError
 from twofold.symbol.inference import Inference
 
 nd, sym = mx.nd, mx.sym
@@ -240,6 +240,12 @@ def test_a_value_outside_that_is_the_first_of_a_loop_variable_stays_as_it_is(goe
     executor.backward([nd.ones((1, 1)), nd.zeros((1,))])
     assert [g.asnumpy().tolist() for g in got] == [w.asnumpy().tolist() for w in want]
     assert executor.grad_dict["b"].asnumpy().tolist() == given.grad.asnumpy().tolist()
+
+
+def test_a_predicate_of_several_elements_is_refused_in_words():
+    x = sym.var("x")
+    with pytest.raises(ShapeError, match=r"cond: the predicate has one element: given shape \(3,\)"):
+        sym.contrib.cond(x > 0, lambda: x, lambda: -x).eval(x=nd.ones((3,)))
 
 
 def test_a_loop_without_a_bound_is_rejected():

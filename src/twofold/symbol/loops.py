@@ -249,6 +249,8 @@ class _Cond(_ControlFlow):
         # The predicate is computed outside, by the graph around the branch: it is an operand of `cond`. Only the two branches are
         # sub-graphs, and both take all inputs, whether they read them or not.
         predicate = _body(replay, node, 0, [arrays[k] for k in predicate_places])[0][0]
+        if predicate.size != 1:
+            raise ShapeError("cond: the predicate has one element", f"shape {predicate.shape}", "reduce it, as by sum()")
         parts: list[tuple[list[Node], list[Node]]] = []
         # a branch that draws fewer numbers ignores the last keys
         outside: list[Node] = []  # both branches draw with the same keys, since only one of them runs
