@@ -9,21 +9,39 @@ from collections.abc import Callable
 
 import numpy as np
 
+from twofold.config import ON_CHANGE
+
 from .memory import POOL
-from .products import multiply_pairs
+from .products import MAX_BOUND, multiply_pairs
 
 #: Multiplications from which pairs are made. Smaller products take less than 20 µs by conversions and BLAS.
 LEAST = 1 << 19
 #: Filled by the adapter: tells whether this processor multiplies pairs.
 IN_MACHINE_CODE: list[Callable[[], bool]] = []
 PAIR, HALF = np.dtype(np.float32), np.dtype(np.uint16)
+_refused: set[object] = set()
+ON_CHANGE.append(_refused.clear)
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """``np.matmul`` of bfloat16 arrays as float32; None if it is small, or nothing here computes it."""
-    if min(a.ndim, b.ndim) < 2 or a.size * b.shape[-1] < LEAST or not any(have() for have in IN_MACHINE_CODE):
+    if min(a.ndim, b.ndim) < 2 or a.size * b.shape[-1] < LEAST:
         return None
-    return multiply_pairs(_pairs(a, last=True), _pairs(b, last=False))
+    # pairs may have to be copied, so layouts that no machine code takes are remembered
+    key = a.shape, a.strides, _place(a), b.shape, b.strides, _place(b)
+    if key in _refused or not any(have() for have in IN_MACHINE_CODE):
+        return None
+    found = multiply_pairs(_pairs(a, last=True), _pairs(b, last=False))
+    if found is None:
+        if len(_refused) >= MAX_BOUND:
+            _refused.clear()
+        _refused.add(key)
+    return found
+
+
+def _place(x: np.ndarray) -> int:
+    """Where an array begins within a pair."""
+    return x.__array_interface__["data"][0] % PAIR.itemsize
 
 
 def _pairs(x: np.ndarray, last: bool) -> np.ndarray:

@@ -183,7 +183,8 @@ class Multiplication(NamedTuple):
     @property
     def is_packed(self) -> bool:
         """Whether machine code of its own computes it, if kernels are compiled."""
-        return not self.by_rows and is_packed(self.dtype, self.batch, self.rows, self.columns, self.inner)
+        inner = 2 * self.inner if self.pairs else self.inner
+        return not self.by_rows and is_packed(self.dtype, self.batch, self.rows, self.columns, inner)
 
     @property
     def is_few_rows(self) -> bool:

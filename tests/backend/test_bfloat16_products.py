@@ -82,6 +82,20 @@ def test_instructions_are_used_where_there_are_any(monkeypatch):
 
 
 @needs_instructions
+def test_pairs_are_not_made_again_for_what_no_machine_code_takes(monkeypatch):
+    made, of = [], bfloat16_products._pairs
+    monkeypatch.setattr(bfloat16_products, "_refused", set())
+    monkeypatch.setattr(bfloat16_products, "_pairs", lambda x, last: made.append(last) or of(x, last))
+    draw = np.random.default_rng(2)
+    a, b = drawn(draw, (9, 512), "rows"), drawn(draw, (512, 700), "rows")  # a third of the tiles of 8 rows would be in vain
+    for _ in range(3):
+        compare(a, b)
+    assert made == [True, False]
+    compare(drawn(draw, (64, 512), "rows"), b)
+    assert made == [True, False] * 2
+
+
+@needs_instructions
 def test_sums_are_those_of_float32():
     """With sums in bfloat16, adding 1 to 256 would change nothing."""
     a, b = np.ones((8, 2048), bfloat16), np.ones((64, 2048), bfloat16).T

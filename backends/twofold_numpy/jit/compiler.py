@@ -47,7 +47,7 @@ class Compiler:
     Raises
     ------
     RuntimeError
-        If the processor has no fused multiply-add, or NumPy's objects are not laid out as its C API says.
+        If the processor has no fused multiply-add or no conversion of 16-bit floats, or NumPy's objects are not laid out as its C API says.
     """
 
     def __init__(self, llvm: Any) -> None:
@@ -129,11 +129,11 @@ def _vector_bits(triple: str, features: Any) -> int:
     """The vector width in bits."""
     if triple.startswith(("aarch64", "arm64")):
         return 128
-    if features.get("fma") and features.get("avx2"):
+    if features.get("fma") and features.get("avx2") and features.get("f16c"):
         # masked loads and stores of all element sizes, at all vector widths
         wide = all(features.get(f"avx512{part}") for part in ("f", "bw", "dq", "vl"))
         return 512 if wide else 256
-    raise RuntimeError("the processor has no fused multiply-add")
+    raise RuntimeError("the processor has no fused multiply-add, or does not convert 16-bit floats")
 
 
 def _check_fields(head: int) -> None:
