@@ -5,12 +5,13 @@ a ``SystemError`` says that the recursion depths do not match.
 """
 
 import ast
-import os
 from threading import RLock
 from typing import Any, Literal
 
+from .backend.forks import LOCKS
+
 _LOCK = RLock()
-os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+LOCKS.append(_LOCK)
 
 
 def syntax_tree(source: str | bytes, file: str = "<unknown>", mode: Literal["exec", "eval"] = "exec") -> Any:

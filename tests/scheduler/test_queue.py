@@ -403,6 +403,23 @@ def test_code_that_interrupts_a_thread_with_a_lock_does_not_wait_for_a_task_that
     assert task.error is None
 
 
+def test_code_that_interrupts_the_queue_itself_does_not_wait_for_a_task_that_ends_there():
+    # as a signal handler does that reads an array while the queue's lock is held further down this thread's stack
+    queue, started, ends = Queue(), threading.Event(), threading.Event()
+
+    def work():
+        started.set()
+        ends.wait(10)
+
+    task = queue.push(work)
+    assert started.wait(10)
+    with queue._lock, pytest.raises(EngineError, match="an array is read while it is being computed"):
+        queue.wait(task)
+    ends.set()
+    queue.wait(task)
+    assert task.error is None
+
+
 def test_threads_that_are_interrupted_by_code_that_reads_of_each_other_do_not_wait_forever():
     queue, tasks = Queue(), {}
     both = threading.Barrier(2)

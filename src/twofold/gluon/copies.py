@@ -1,9 +1,11 @@
 """The arrays of a parameter, one copy per device, and their gradients."""
 
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any
 
 from .. import ndarray as nd
+from ..backend.forks import LOCKS
 from ..device import CPU, Device, current_device, devices_of, interned
 from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
@@ -12,6 +14,10 @@ from ..imperative.views import owner_of
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained, with_every_row
 from ..ndarray.types import DTypeLike
+
+#: Held while parameters that waited for their shapes are initialized: of threads that run a new network at once, one does it.
+INITIALIZING = RLock()
+LOCKS.append(INITIALIZING)
 
 
 class RENEWALS:
@@ -34,6 +40,8 @@ class Copies:
         The devices.
     stype, grad_stype
         The storage types of the copies and of their gradients. Row-sparse copies store every row.
+    grad_req
+        What `attach` is called with; None to leave that to the caller.
 
     Attributes
     ----------
@@ -48,7 +56,13 @@ class Copies:
     """
 
     def __init__(
-        self, data: NDArray, contexts: Sequence[Device], stype: str = "default", grad_stype: str = "default", is_numpy: bool = False
+        self,
+        data: NDArray,
+        contexts: Sequence[Device],
+        stype: str = "default",
+        grad_stype: str = "default",
+        is_numpy: bool = False,
+        grad_req: str | None = None,
     ) -> None:
         RENEWALS.count += 1
         self.is_numpy = is_numpy
@@ -65,6 +79,8 @@ class Copies:
         if len(self.arrays) == 1:
             self.places[None] = 0
         self.dense_places = self.places if stype == "default" else {}
+        if grad_req is not None:
+            self.attach(grad_req)
 
     @classmethod
     def lent(cls, array: NDArray) -> "Copies":

@@ -28,7 +28,7 @@ from ..symbol.compose import NotASymbol
 from ..symbol.symbol import Symbol
 from .block import Block, described, instead_of
 from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy, into_numpy
-from .parameter import INITIALIZING, Parameter
+from .parameter import Parameter
 from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
@@ -491,18 +491,17 @@ class HybridBlock(Block):
 
     def _finish_deferred(self, args: Sequence[Any]) -> None:
         """Infer shapes, and initialize the parameters that waited for them."""
-        with INITIALIZING:
-            self._deferred_infer_shape(*args)
-            params = self.collect_params().values()
-            for param in params:
-                # shapes that inference leaves open stay deferred, for the children below
-                if param._deferred is not None and param._is_shaped:
-                    param._finish_deferred_init()
-            # Layers that override `infer_shape`, such as recurrent ones, infer more than the graph from their inputs.
-            if self._children and any(p._deferred is not None for p in params):
-                self._run_children(args)
-            for name in self._parameters_of_forward():
-                self._reg_params[name]._finish_deferred_init()
+        self._deferred_infer_shape(*args)
+        params = self.collect_params().values()
+        for param in params:
+            # shapes that inference leaves open stay deferred, for the children below
+            if param._deferred is not None and param._is_shaped:
+                param._finish_deferred_init()
+        # Layers that override `infer_shape`, such as recurrent ones, infer more than the graph from their inputs.
+        if self._children and any(p._deferred is not None for p in params):
+            self._run_children(args)
+        for name in self._parameters_of_forward():
+            self._reg_params[name]._finish_deferred_init()
 
     def _run_children(self, args: Sequence[Any]) -> None:
         """Run the children one by one, in inference mode and without recording."""

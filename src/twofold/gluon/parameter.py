@@ -1,8 +1,6 @@
 """`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
-import os
 from collections.abc import Callable, Sequence
-from threading import RLock
 from typing import Any, NamedTuple, TypedDict
 from weakref import ref
 
@@ -23,7 +21,7 @@ from ..origin import warn
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
 from .checked_attributes import CheckedAttributes
-from .copies import RENEWALS, Copies, context_list, rows_of
+from .copies import INITIALIZING, RENEWALS, Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike, check_dtype_source
 from .wrong_inputs import checked_shape
@@ -35,9 +33,6 @@ Contexts = Device | Sequence[Device] | None
 #: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
-#: Held while parameters that waited for their shapes are initialized: of threads that run a new network at once, one does it.
-INITIALIZING = RLock()
-os.register_at_fork(before=INITIALIZING.acquire, after_in_parent=INITIALIZING.release, after_in_child=INITIALIZING.release)
 
 
 class ParameterAttributes(TypedDict, total=False):
@@ -280,16 +275,21 @@ class Parameter(CheckedAttributes):
             self._deferred = None
 
     def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:
-        """Create the arrays as copies of ``data``, unrecorded, and their gradients. ``npx.set_np`` decides which class users see.
-
-        Layers and optimizers compute with arrays of `mx.nd`, in which a 0-d parameter has shape (1,).
-        """
+        """Create the arrays as copies of ``data``, unrecorded, and their gradients. ``npx.set_np`` decides which class users see."""
         self._is_numpy = is_np_array()
-        with Scope(False, None), separate_windows():
-            copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype, self._is_numpy)
-            copies.attach(self._grad_req)
-        # last, for interrupts, and for threads that record meanwhile: without a gradient they would record nothing
-        self._copies, RENEWALS.count = copies, RENEWALS.count + 1
+        before, is_own = self._copies, type(self)._init_grad is not Parameter._init_grad
+        try:
+            with Scope(False, None), separate_windows():
+                # with gradients, else threads that record meanwhile would record nothing; but a subclass's `_init_grad` looks at the arrays
+                array = data if data.shape else data.reshape((1,))  # layers compute with arrays of `mx.nd`
+                self._copies = Copies(array, ctx_list, self._stype, self._grad_stype, self._is_numpy, None if is_own else self._grad_req)
+                if is_own:
+                    self._init_grad()
+        except BaseException:
+            self._copies = before
+            raise
+        finally:
+            RENEWALS.count += 1
 
     def _init_grad(self) -> None:
         """Create the gradients, or drop them if there are to be none."""

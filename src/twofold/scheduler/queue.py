@@ -243,11 +243,11 @@ class Queue:
         outer = self._blocked.get(me)  # a signal handler may have interrupted the wait below
         try:
             while not task.is_done:
-                gate = None
+                gate, is_inside = None, self._lock._is_owned()  # type: ignore[attr-defined]  # interrupted while it held the lock
                 with self._lock:
                     found = self._runnable(task)
                     if found is None and not task.is_done:
-                        if self.holds_lock():
+                        if is_inside or self.holds_lock():
                             raise being_computed()
                         # made under the lock: a task that finishes after this look opens the gate, so no wake-up is lost
                         gate = threading.Lock()
