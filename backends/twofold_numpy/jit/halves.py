@@ -2,8 +2,8 @@
 
 from .ir import Vector
 
-#: The dtypes, and their element type in memory.
-HALVES, STORED = ("float16", "bfloat16"), "i16"
+#: Their element type in memory.
+STORED = "i16"
 #: The bits of a float32 NaN that bfloat16 can have, and of its sign.
 _NAN, _SIGN = 0x7FC00000, -0x80000000
 #: Half a unit of bfloat16's last place, less one, and the bits that it keeps.

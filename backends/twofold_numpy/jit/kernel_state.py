@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from twofold.backend.kernel import Ref
+from twofold.dtype import HALVES
 
 from . import halves
 from .callables import CONTENT
-from .halves import HALVES
 from .ir import BITS, Vector
 from .primitives import KINDS, Typed, Unsupported
 from .reduction_loops import COLUMNS

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep
-from twofold.dtype import NAME_OF, NUMPY
+from twofold.dtype import HALVES, NAME_OF, NUMPY
 
 from . import functions
-from .halves import HALVES, rounded
+from .halves import rounded
 from .ir import FLOATS, Code, Vector
 
 #: Element types in registers by dtype; complex numbers are not supported.
@@ -24,9 +24,7 @@ KINDS = {
 
 
 #: Primitives of floats whose results need no rounding.
-EXACT = frozenset(
-    {"maximum", "minimum", "clip", "absolute", "sign", "copysign", "negative", "floor", "ceil", "trunc", "round_even", "stop_gradient"}
-)
+EXACT = frozenset({"maximum", "minimum", "clip", "absolute", "sign", "copysign", "negative", "floor", "ceil", "trunc", "round_even"})
 #: Casts for which NumPy has other instructions than these rules, which gives other numbers out of range.
 UNDEFINED = {("bfloat16", "uint32"), *[(name, "uint64") for name, kind in KINDS.items() if kind in FLOATS]}
 #: Primitives supported for all of these dtypes.

@@ -3,8 +3,9 @@
 import math
 
 from twofold.backend.kernel import KernelStep, Ref
+from twofold.dtype import HALVES
 
-from .halves import HALVES, narrowed, rounded
+from .halves import narrowed, rounded
 from .ir import Code, Vector, splat
 from .kernel_state import KernelState
 from .primitives import KINDS, Typed, Unsupported, constant, extreme, step_value
