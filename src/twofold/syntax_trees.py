@@ -5,13 +5,20 @@ a ``SystemError`` says that the recursion depths do not match.
 """
 
 import ast
+import os
 from threading import RLock
 from typing import Any, Literal
 
-from .backend.forks import LOCKS
+_lock = RLock()
 
-_LOCK = RLock()
-LOCKS.append(_LOCK)
+
+def _in_child() -> None:
+    """The thread that holds the lock may not exist there; Python counts anew with each source."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 def syntax_tree(source: str | bytes, file: str = "<unknown>", mode: Literal["exec", "eval"] = "exec") -> Any:
@@ -22,7 +29,7 @@ def syntax_tree(source: str | bytes, file: str = "<unknown>", mode: Literal["exe
     SyntaxError
         As `compile`, without a frame of `ast` in its traceback.
     """
-    with _LOCK:
+    with _lock:
         return compile(source, file, mode, ast.PyCF_ONLY_AST, dont_inherit=True)
 
 

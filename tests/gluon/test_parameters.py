@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +15,8 @@ from twofold import autograd, nd
 from twofold.errors import DeferredInitializationError, DeviceError, ParameterError, ShapeError
 from twofold.gluon import Parameter, ParameterDict, nn
 from twofold.gluon.copies import Copies
+
+from ..forked import in_child
 
 
 def made(**kwargs: object) -> Parameter:
@@ -208,3 +211,32 @@ def test_a_parameter_that_another_thread_has_just_initialized_is_asked_again() -
     layer = nn.Dense(2, in_units=3)
     layer.initialize()
     assert isinstance(layer.weight._missing(), DeferredInitializationError)
+
+
+class Waiting(mx.init.Initializer):
+    """Waits within an initialization until it is let on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+
+    def _init_weight(self, name: object, arr: nd.NDArray) -> None:
+        self.has_begun.set()
+        assert self.may_end.wait(30)
+        arr[:] = 2
+
+
+def test_a_fork_beside_an_initialization_does_not_wait_and_its_child_initializes() -> None:
+    layer, waiting = nn.Dense(2, in_units=3), Waiting()
+
+    def check() -> None:
+        layer.initialize(mx.init.One(), force_reinit=True)
+        assert layer(nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]
+
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(layer.initialize, waiting)
+        assert waiting.has_begun.wait(30)
+        in_child(check)
+        waiting.may_end.set()
+        made.result()
+    assert layer(nd.ones((1, 3))).asnumpy().tolist() == [[6, 6]]

@@ -1,11 +1,11 @@
 """The arrays of a parameter, one copy per device, and their gradients."""
 
+import os
 from collections.abc import Sequence
 from threading import RLock
 from typing import Any
 
 from .. import ndarray as nd
-from ..backend.forks import LOCKS
 from ..device import CPU, Device, current_device, devices_of, interned
 from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
@@ -15,9 +15,22 @@ from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained, with_every_row
 from ..ndarray.types import DTypeLike
 
-#: Held while parameters that waited for their shapes are initialized: of threads that run a new network at once, one does it.
-INITIALIZING = RLock()
-LOCKS.append(INITIALIZING)
+
+class INITIALIZING:
+    """``lock`` is held while a parameter is initialized: of threads that run a new network at once, one does it.
+
+    A fork does not wait for it, since an initializer may run anything. A child has a new one: there the parameter is not initialized yet.
+    """
+
+    lock = RLock()
+
+    @classmethod
+    def renew(cls) -> None:
+        """In a child: the thread that holds the lock may not exist there."""
+        cls.lock = RLock()
+
+
+os.register_at_fork(after_in_child=INITIALIZING.renew)
 
 
 class RENEWALS:

@@ -257,7 +257,7 @@ class Parameter(CheckedAttributes):
 
     def _finish_deferred_init(self) -> None:
         """Create the arrays if initialization was deferred."""
-        with INITIALIZING:
+        with INITIALIZING.lock:
             deferred = self._deferred
             if deferred is None:
                 return
