@@ -19,6 +19,7 @@ from twofold.program.compile import Program
 from twofold.program.passes import replace_by_definitions
 from twofold_numpy import NumpyBackend, window_reductions
 from twofold_numpy.adapter import NUMPY_ALONE
+from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.window_reductions import Computation
 
 from .jit import fresh
@@ -78,6 +79,18 @@ def by_machine_code(name, operands, params):
 def test_machine_code_gives_what_references_give(name, dtype, channels_last):
     for seed in range(60):
         operands, params = operands_of(name, seed, dtype, channels_last)
+        expected = REFERENCES[name].function(np, *operands, **params)
+        np.testing.assert_array_equal(by_machine_code(name, operands, params), expected, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["window_max", "window_sum"])
+def test_narrower_vectors_give_the_same(name, dtype, bits, monkeypatch):
+    own = compiler()
+    monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=bits))
+    for seed in range(30):
+        operands, params = operands_of(name, seed, dtype)
         expected = REFERENCES[name].function(np, *operands, **params)
         np.testing.assert_array_equal(by_machine_code(name, operands, params), expected, err_msg=f"seed {seed}")
 

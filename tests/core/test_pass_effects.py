@@ -34,6 +34,10 @@ def planned(outputs, leaves, fuse=True, **options):
     return plan_memory(steps_of(outputs, 1 if fuse else 1 << 40), leaves, outputs, **options)
 
 
+def by_rows(outputs, computed, read, takes=lambda product: False):
+    return sum_rows_of_planes(outputs, takes, computed, read)
+
+
 def test_rebuilt_primitives_have_the_types_that_they_had(monkeypatch):
     x, y, rows = leaf("x", (4,), "float32", True), leaf("y", (4,), "float32", False), leaf("c", (7, 4), "float32", True)
     outputs = [G.sum(G.tanh(x * 2.0) + x, axis=0)]
@@ -148,15 +152,31 @@ def test_sums_of_planes_join_the_kernel_that_computes_what_they_add_up():
     x, dout, mean = (leaf(k, (4, 8, 5, 7) if k < 2 else (1, 8, 1, 1), "float32", True) for k in range(3))
     centered = x - mean
     sums = [G.sum(dout, axis=(0, 2, 3)), G.sum(dout * centered, axis=(0, 2, 3), keepdims=True), G.sum(centered * centered, axis=(0, 2, 3))]
-    found = sum_rows_of_planes(sums, ALL, ALL)
+    found = by_rows(sums, ALL, ALL)
     assert [n.shape for n in found] == [n.shape for n in sums]
     kernels = [s for s in steps_of(found, 1, rows=True, whole_rows=True) if s.is_kernel]
     assert [sorted(n.bound_op.op.name for n in s.nodes) for s in kernels] == [["multiply", "multiply", "subtract", "sum", "sum", "sum"]]
-    assert sum_rows_of_planes(sums, range(2, 5 * 7), ALL) == sums, "longer rows are in parts"
-    assert sum_rows_of_planes(sums, range(5 * 7 + 1, 100), ALL) == sums, "shorter rows do not pay on CPUs"
-    found = sum_rows_of_planes(sums, ALL, range(5 * 7 + 1, 100))
+    assert by_rows(sums, range(2, 5 * 7), ALL) == sums, "longer rows are in parts"
+    assert by_rows(sums, range(5 * 7 + 1, 100), ALL) == sums, "shorter rows do not pay on CPUs"
+    found = by_rows(sums, ALL, range(5 * 7 + 1, 100))
     assert found[0] is sums[0], "what is only read has a faster sum there"
     assert found[1] is not sums[1]
+
+
+def test_sums_of_planes_that_a_convolution_computes_in_its_epilogue_read_them():
+    x, weight, scale, other = (
+        leaf(k, shape, "float32", True) for k, shape in enumerate([(2, 3, 7, 7), (4, 3, 1, 1), (4, 1, 1), (2, 4, 7, 7)])
+    )
+    window = {"stride": (1, 1), "dilate": (1, 1), "pad": (0, 0), "groups": 1, "channels_last": False}
+    product = G.convolve(x, weight, **window)
+    computed = G.maximum(product * scale + other, 0.0)
+    total = G.sum(computed, axis=(2, 3))
+    rows = range(50, 100)
+    assert by_rows([total], ALL, rows, takes=lambda n: n is product) == [total], "short rows in memory have a faster sum"
+    assert by_rows([total], ALL, rows) != [total]
+    assert by_rows([total, product], ALL, rows, takes=lambda n: True) != [total, product], "the product has another reader"
+    (found,) = by_rows([total], ALL, ALL, takes=lambda n: True)
+    assert computed in applications([found])
 
 
 def test_sums_that_are_no_sums_of_planes_stay():
@@ -170,17 +190,17 @@ def test_sums_that_are_no_sums_of_planes_stay():
         G.sum(halves, axis=(0, 2, 3)),
         G.max(x, axis=(2, 3)),
     ):
-        assert sum_rows_of_planes([n], ALL, ALL) == [n]
+        assert by_rows([n], ALL, ALL) == [n]
 
 
 def test_a_plane_of_what_cannot_be_merged_is_reshaped():
     x, along = leaf("x", (4, 8, 5, 7), "float32", True), leaf("along", (7,), "float32", True)
-    (found,) = sum_rows_of_planes([G.sum(G.tanh(x * along), axis=(2, 3))], ALL, ALL)
+    (found,) = by_rows([G.sum(G.tanh(x * along), axis=(2, 3))], ALL, ALL)
     assert names([found]) == ["multiply", "reshape", "reshape", "sum", "tanh"], "tanh joins the rows, the product of the columns does not"
     total = x
     for k in range(MOST_ARRAYS):
         total = total + leaf(k, (4, 8, 5, 7), "float32", True)
-    (found,) = sum_rows_of_planes([G.sum(total, axis=(2, 3))], ALL, ALL)
+    (found,) = by_rows([G.sum(total, axis=(2, 3))], ALL, ALL)
     assert names([found]) == [*["add"] * MOST_ARRAYS, "reshape", "reshape", "sum"], "reading one result is cheaper than reading many arrays"
 
 

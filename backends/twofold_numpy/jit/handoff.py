@@ -53,7 +53,10 @@ SHORT_WAIT, NAP = 20_000, 20
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
 #: Computations of any number of pieces, each ``piece(words, arguments, count, piece)``, with BLAS held to one thread.
-IN_PIECES = ("product", "packed_product", "row_product", "direct", "depthwise", "depthwise_weights", "windows", "tile_transform")
+IN_PIECES = (
+    *("product", "packed_product", "row_product", "direct", "depthwise", "depthwise_weights", "windows", "window_rows"),
+    "tile_transform",
+)
 
 _board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * workers.MOST))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_board))  # never freed: helpers look at it until the process ends

@@ -14,6 +14,7 @@ from .handoff import module
 from .ir import splat
 from .llvm_text import FIELDS, llvm_text, loaded_words
 from .products import never, shared_words
+from .window_rows import bound_rows, is_small
 
 #: The numbers that the code reads after those of all computations in pieces: how many planes, and how many of them are of one image; for
 #: the three arrays the offset of the first plane, and the distances of images and of planes of one image; scratch memory; and the table
@@ -48,6 +49,8 @@ def bound_part(kind: Kind, dtype: np.dtype[np.generic], part: Part, lowest: floa
     own, library = compiler(), blas()
     if own is None or library is None:
         return None
+    if is_small(kind, part.windows):
+        return bound_rows(own, library, kind, dtype, part, lowest, pieces)
     # the place of a maximum along an axis
     bits = 16 if kind == "max transposed" and max(part.windows.kernel) > 1 << 8 else 8
     code = _code_of(own, KINDS[kind], dtype.name, bits)

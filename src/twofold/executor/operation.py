@@ -61,6 +61,11 @@ class Recordable:
         self._name, self._make_graph, self._mirror = name, make_graph, mirror
         self._operations: dict[bool, Operation] = {}
 
+    @property
+    def predicting(self) -> "Operation | None":
+        """The operation outside of training; None before it was used."""
+        return self._operations.get(False)
+
     def __call__(self, cells: Sequence[Array], device: Device) -> list[Content]:
         """Compute the outputs, as contents of arrays, and write the states among the arrays.
 
@@ -188,6 +193,10 @@ class Operation:
             grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
             backward_rule=self._new_states if self._states else None,
         )
+
+    def outputs_for(self, inputs: Sequence[Node]) -> list[Node]:
+        """The outputs on leaves, one for each input, for a graph without hidden outputs."""
+        return self._rule(None, *inputs)[: self.count]
 
     def _typed_for(self, inputs: Sequence[Node]) -> "_Typed":
         """The graph for inputs of these types."""

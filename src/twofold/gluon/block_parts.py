@@ -31,7 +31,8 @@ def run_part(block: HybridBlock, part: Callable[..., Any], *args: NDArray) -> An
     if traced is None:
         with RESTING:
             compose = partial(part, Given.sym)
-            traced = block._parts[part.__name__] = trace(block.name, block.collect_params(), compose, args, block._mirror)
+            options = block._mirror, block._is_static
+            traced = block._parts[part.__name__] = trace(block.name, block.collect_params(), compose, args, *options)
     try:
         outputs = traced.graph(args, args[0].context)
     except DeferredInitializationError:

@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..config import recomputes
-from ..device import Device
+from ..device import CPU, Device
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..executor.fixed_inputs import FixedInputs, fixed_inputs
+from ..executor.operation import Recordable
 from ..executor.part import MonitoredName
-from ..imperative.cell import wrap
+from ..imperative.cell import Content, wrap
 from ..imperative.scope import tls
 from ..imperative.storage import is_sparse_array
 from ..ndarray.array import NDArray
+from ..scheduler.observers import LISTENERS
 from ..symbol.inference import infer_all
 from ..symbol.monitored_names import hooked_output, monitored_inputs
 from ..symbol.node import Head
@@ -20,6 +23,10 @@ from ..symbol.storage_types import is_sparse
 from .copies import RENEWALS
 from .parameter import Parameter
 from .signatures import OpHook
+
+#: Calls that predict after the first, from which on what depends on parameters alone is computed once: of a static graph, and of any
+#: other; and how many times as many it takes each time, as parameters or the types of inputs have changed since.
+SOON, LATE, LESS_OFTEN = 1, 100, 4
 
 
 class CachedGraph:
@@ -37,6 +44,9 @@ class CachedGraph:
         The parameters that the other variables stand for, by name.
     mirror
         Whether backward recomputes most inner values instead of saving them in forward (see `graph.recompute`).
+    is_static
+        Whether many calls with inputs of the same types are expected: then what depends on parameters alone is computed once from the
+        second call on that predicts, else from the hundredth on (see `executor.fixed_inputs`).
 
     Raises
     ------
@@ -45,7 +55,13 @@ class CachedGraph:
     """
 
     def __init__(
-        self, name: str, heads: Sequence[Head], inputs: Sequence[str], params: Mapping[str, Parameter], mirror: bool = False
+        self,
+        name: str,
+        heads: Sequence[Head],
+        inputs: Sequence[str],
+        params: Mapping[str, Parameter],
+        mirror: bool = False,
+        is_static: bool = False,
     ) -> None:
         self.name, self.mirror = name, mirror or recomputes()
         self._replay = Replayer(heads)
@@ -68,6 +84,9 @@ class CachedGraph:
         # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, set by one assignment:
         # threads that run the block on several devices replace each other's entry, but never see half of one.
         self._cache: tuple[int, Device | None, list[Any]] = -1, None, []
+        #: The graph with the parameters as they are, the calls since these have changed or were recorded, and how many it takes.
+        self._fixed: FixedInputs | None = None
+        self._calls, self._patience = 0, SOON if is_static else LATE
 
     def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         """Compute the outputs for inputs.
@@ -86,18 +105,52 @@ class CachedGraph:
         ShapeError, DTypeError
             If the arrays do not match; the message names the node.
         """
-        cells = self._cells(arrays, device)
-        if self._stores or any(map(is_sparse_array, cells)):
-            return self._stored(cells, device)
-        try:
-            contents = self._function(cells, device)
-        except (ShapeError, DTypeError):
-            self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
-            raise
+        contents = None
+        if tls.tape is not None or tls.training:
+            self._fixed, self._calls = None, 0  # the optimizer may write the parameters in place
+        elif device is CPU and not LISTENERS:
+            if self._fixed is None and self._calls < self._patience:
+                self._calls += 1
+            else:
+                contents = self._predicted(arrays)
+        if contents is None:
+            cells = self._cells(arrays, device)
+            if self._stores or any(map(is_sparse_array, cells)):
+                return self._stored(cells, device)
+            try:
+                contents = self._function(cells, device)
+            except (ShapeError, DTypeError):
+                self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
+                raise
         outputs = []  # not a comprehension, which would enter another frame in each call
         for content in contents:
             outputs.append(wrap(NDArray, content))  # noqa: PERF401
         return outputs
+
+    def _predicted(self, arrays: Sequence[NDArray]) -> list[Content] | None:
+        """The outputs with the parameters as they are; None if it is too early for that, or if it cannot be."""
+        inputs = [arrays[place] for _, place in self._inputs]
+        fixed = self._fixed
+        if fixed is None:
+            fixed = self._fixed = self._with_fixed_parameters(arrays)
+        elif self._cache[0] != RENEWALS.count or not fixed.is_current():
+            self._fixed = fixed = None
+            self._calls = 0
+        contents = None if fixed is None else fixed(inputs)
+        if fixed is not None and contents is None:  # inputs of other types, which may have become the usual ones
+            self._calls += 1
+            self._fixed = fixed if self._calls < self._patience else None
+        return contents
+
+    def _with_fixed_parameters(self, arrays: Sequence[NDArray]) -> FixedInputs | None:
+        cells = self._cells(arrays, CPU)
+        operation = self._function.predicting if isinstance(self._function, Recordable) else None
+        if operation is None and isinstance(self._function, Recordable):
+            return None  # it has not been called yet
+        self._calls, self._patience = 0, LESS_OFTEN * self._patience
+        if operation is None or self._stores or any(map(is_sparse_array, cells)):
+            return None
+        return fixed_inputs(operation, cells, [k for k, _ in self.params])
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         """One array per variable. Those of the parameters are cached until some are replaced."""

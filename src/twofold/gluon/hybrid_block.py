@@ -98,7 +98,7 @@ class HybridBlock(Block):
         # Before the base's constructor, which registers the children that subclasses' `params` and properties may bring.
         self._active = self._is_composed = False  # composed: by a compiled block around it, whose graph contains this one's
         self._accepts_legacy: bool | None = None
-        self._mirror = False
+        self._mirror = self._is_static = False
         self._trace: Trace | None = None
         self._parts: dict[str, Trace] = {}  # the graphs of `run_part`, by their methods' names
         self._op_hook: tuple[OpHook, bool] | None = None
@@ -157,9 +157,10 @@ class HybridBlock(Block):
             See `optimize_for`.
         clear
             Whether to trace again if the block was traced before.
-        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            MXNet's options for memory and for grouping operators. They have no effect: the memory of a compiled graph is always
-            planned, and it always runs as a whole.
+        static_alloc, static_shape
+            Both: what depends on parameters alone is soon computed once, for predictions; otherwise that begins after many calls.
+        inline_limit, forward_bulk_size, backward_bulk_size
+            MXNet's options for grouping operators. They have no effect: a compiled graph always runs as a whole.
         mirror
             Save only about √n of n inner values for backward and recompute the others: less memory, more time.
         **unknown
@@ -171,7 +172,7 @@ class HybridBlock(Block):
         mistake = own_forward(self, HybridBlock)
         if mistake and active and not self._is_composed:
             tolerate(*mistake)
-        self._active, self._mirror = active and self._is_compilable, mirror
+        self._active, self._mirror, self._is_static = active and self._is_compilable, mirror, static_alloc and static_shape
         options: dict[str, Any] = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
         self._flags = list(options.items())
         # Mirroring is compiled into the graph, so a trace that was made without it cannot be used.
@@ -322,7 +323,7 @@ class HybridBlock(Block):
         traced = self._trace
         if traced is None:
             with RESTING:
-                traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
+                traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror, self._is_static)
             traced.warn_of_unused(self.collect_params())
         if form != traced.inputs:
             error = ParameterError(
@@ -389,7 +390,7 @@ class HybridBlock(Block):
     def _named_inputs(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
         """The block's symbol, traced if necessary, and the inputs that it depends on by name."""
         if self._trace is None:
-            self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
+            self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror, self._is_static)
         flat, _ = flatten(args, ARRAYS, "input")
         symbol = self._trace.symbol
         used = set(symbol.list_inputs())
@@ -564,7 +565,7 @@ class HybridBlock(Block):
         return {**({} if self._trace is None else self._trace.record()), "hybridized": self._active and self._trace is not None}
 
     def _read_trace(self, record: Mapping[str, object]) -> Trace | None:
-        return Trace.from_record(self.name, self.collect_params(), record, self._mirror) if "symbol" in record else None
+        return Trace.from_record(self.name, self.collect_params(), record, self._mirror, self._is_static) if "symbol" in record else None
 
     def _restore_trace(self, record: Mapping[str, object], trace: object) -> None:
         if "symbol" in record:

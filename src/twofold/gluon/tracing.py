@@ -40,7 +40,7 @@ class Trace:
         Names of the variables that stand for inputs, and the nesting of the inputs.
     symbol, outputs
         The outputs, and their nesting.
-    mirror
+    mirror, is_static
         See `CachedGraph`.
 
     Attributes
@@ -58,9 +58,10 @@ class Trace:
         symbol: Symbol,
         outputs: Format,
         mirror: bool = False,
+        is_static: bool = False,
     ) -> None:
         self.names, self.inputs, self.symbol, self.outputs = list(names), inputs, symbol, outputs
-        self.graph = CachedGraph(name, symbol.heads, self.names, dict(params.items()), mirror)
+        self.graph = CachedGraph(name, symbol.heads, self.names, dict(params.items()), mirror, is_static)
 
     def warn_of_unused(self, params: Iterable[str]) -> None:
         """Warn about inputs and parameters that no output depends on."""
@@ -75,7 +76,7 @@ class Trace:
         return {"in_format": self.inputs, "out_format": self.outputs, "inputs": inputs, "symbol": self.symbol.tojson()}
 
     @staticmethod
-    def from_record(name: str, params: ParameterDict, record: Mapping[str, object], mirror: bool) -> "Trace | None":
+    def from_record(name: str, params: ParameterDict, record: Mapping[str, object], mirror: bool, is_static: bool) -> "Trace | None":
         """The traced graph of a file's record; None if its variables do not match the names of the block's parameters.
 
         Raises
@@ -93,10 +94,10 @@ class Trace:
         # Automatic names count from the start of the process, so a file may have other names: the block is then traced again.
         if not set(symbol.list_inputs()) <= {*names, *params}:
             return None
-        return Trace(name, params, names, to_tuples(given), symbol, to_tuples(out), mirror)
+        return Trace(name, params, names, to_tuples(given), symbol, to_tuples(out), mirror, is_static)
 
 
-def trace(name: str, params: ParameterDict, compose: Callable[..., object], args: Sequence[object], mirror: bool) -> Trace:
+def trace(name: str, params: ParameterDict, compose: Callable[..., object], args: Sequence[object], mirror: bool, is_static: bool) -> Trace:
     """Trace a block for inputs that are nested like these.
 
     Parameters
@@ -107,7 +108,7 @@ def trace(name: str, params: ParameterDict, compose: Callable[..., object], args
         Its computation on symbols.
     args
         Inputs: arrays or symbols, nested lists of them, None.
-    mirror
+    mirror, is_static
         See `CachedGraph`.
     """
     while args and args[-1] is None:
@@ -119,7 +120,7 @@ def trace(name: str, params: ParameterDict, compose: Callable[..., object], args
     out = compose(*unflatten(variables, inputs))
     heads, outputs = flatten(out, (Symbol,), "output")
     symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
-    return Trace(name, params, names, inputs, symbol, _output_format(heads, outputs), mirror)
+    return Trace(name, params, names, inputs, symbol, _output_format(heads, outputs), mirror, is_static)
 
 
 def is_traceable(value: object) -> bool:

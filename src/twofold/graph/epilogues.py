@@ -113,7 +113,7 @@ def _kernel(reads: _Reads, t: int) -> Epilogue | None:
     # the result is written over the product, element by element: it must have the product's size
     alike = len(results) == 1 and results[0].dtype == product.dtype
     # the kernel's other operands are arrays of the same shape, or broadcast along all axes but the channels
-    return Epilogue("kernel", (product, *nodes), (t, last)) if alike and all(_fits(i, product) for n in nodes for i in n.operands) else None
+    return Epilogue("kernel", (product, *nodes), (t, last)) if alike and all(fits(i, product) for n in nodes for i in n.operands) else None
 
 
 def _connected(nodes: tuple[Application, ...], first: Node) -> list[Application]:
@@ -128,7 +128,7 @@ def _connected(nodes: tuple[Application, ...], first: Node) -> list[Application]
     return [n for n in nodes if n in found]
 
 
-def _fits(i: Node, product: Application) -> bool:
+def fits(i: Node, product: Application) -> bool:
     """Whether a kernel's operand is read element by element, channel by channel, or is one number."""
     if i.shape == product.shape or i.size == 1:
         return True

@@ -2,37 +2,62 @@
 
 A kernel over rows computes a sum over the last axis together with what is added up. A batch norm adds up planes: images (n, c, h, w)
 over all axes but c. This pass makes the last adjacent axes of such a sum one, (n, c, h w), from the operands on, and adds up the rows'
-results afterwards. So data are read once for several sums over them, and what is only added up is never in memory.
+results afterwards. So data are read once for several sums over them, and what is only added up is never in memory. What a convolution
+computes as its epilogue is in memory then, since it costs nothing there.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ..opdef import normalized_axes
+from ..ops.primitive_convolve import convolve
 from ..ops.primitive_reduce import sum
 from .build import G, apply
-from .ir import Application, Node, fill_of
+from .epilogues import fits
+from .ir import Application, Node, applications, applies, fill_of
 from .rewrite import simplified, simplified_by_rule
 
 #: Operators that are applied to rows again at most, and arrays that they read at most: beyond them the sum reads the result instead.
 MOST_OPERATORS, MOST_ARRAYS = 16, 4
 
 
-def sum_rows_of_planes(outputs: Sequence[Node], computed: range, read: range) -> list[Node]:
+def sum_rows_of_planes(outputs: Sequence[Node], takes: Callable[[Application], bool], computed: range, read: range) -> list[Node]:
     """Take sums over several axes row by row, in a lowered and simplified graph.
 
     Parameters
     ----------
     outputs
         The graph.
+    takes
+        Whether the backend computes a convolution together with a kernel that follows.
     computed, read
         Lengths of rows for which that pays: of what is computed element by element, and of what is in memory already.
     """
-    return simplified_by_rule(outputs, partial(_rewritten, computed=computed, read=read), {sum})
+    stored = _computed_by_convolutions(outputs, takes)
+    return simplified_by_rule(outputs, partial(_rewritten, computed=computed, read=read, stored=stored), {sum})
 
 
-def _rewritten(n: Application, computed: range, read: range) -> Node:
+def _computed_by_convolutions(outputs: Sequence[Node], takes: Callable[[Application], bool]) -> set[Node]:
+    """The element-wise nodes that convolutions compute as their epilogues (see `epilogues`)."""
+    order = list(applications(outputs))
+    readers: dict[Node, list[Application]] = {}
+    for n in order:
+        for i in n.operands:
+            readers.setdefault(i, []).append(n)
+    found: set[Node] = set()
+    for product in order:
+        if applies(product, convolve) and takes(product):
+            n: Node = product
+            while n not in outputs and len(above := set(readers.get(n, ()))) == 1:
+                (n,) = above
+                if not (n.bound_op.op.elementwise and n.shape == product.shape and all(fits(i, product) for i in n.operands)):
+                    break
+                found.add(n)
+    return found
+
+
+def _rewritten(n: Application, computed: range, read: range, stored: Collection[Node]) -> Node:
     (x,) = n.operands
     rank = len(x.shape)
     axes = normalized_axes(n.bound_op.params["axis"], rank)
@@ -43,7 +68,7 @@ def _rewritten(n: Application, computed: range, read: range) -> Node:
     # one axis is a row already; all of them are a single row, which few threads would read
     if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or size not in computed:
         return n
-    merged = _Merged(x.shape, begin)
+    merged = _Merged(x.shape, begin, stored)
     found = merged.of_sum(x)
     if not merged.computes and size not in read:
         return n
@@ -61,10 +86,12 @@ class _Merged:
         The whole shape.
     begin
         The first of the axes.
+    stored
+        Nodes that are in memory, although they are computed element by element.
     """
 
-    def __init__(self, shape: tuple[int, ...], begin: int) -> None:
-        self._shape, self._begin = shape, begin
+    def __init__(self, shape: tuple[int, ...], begin: int, stored: Collection[Node]) -> None:
+        self._shape, self._begin, self._stored = shape, begin, stored
         self._found: dict[Node, Node] = {}
         self._operators, self._arrays = 0, 0
 
@@ -102,7 +129,7 @@ class _Merged:
     def _is_computed(self, i: Application) -> bool:
         """Whether a node can be computed from merged operands: element by element, from operands that have all of the axes or none."""
         whole_or_none = [self._is_whole(o) or math.prod(self._full(o)[self._begin :]) == 1 for o in i.operands]
-        return self._is_whole(i) and i.bound_op.op.elementwise and all(whole_or_none)
+        return i not in self._stored and self._is_whole(i) and i.bound_op.op.elementwise and all(whole_or_none)
 
     def _full(self, i: Node) -> tuple[int, ...]:
         """The shape with as many axes as the whole."""

@@ -40,6 +40,12 @@ def is_unshared(sharing: Any) -> bool:
 REPLACING = 1 << 20
 
 
+class PINS:
+    """``count`` rises whenever a buffer is exported: what remembers contents looks then whether it is theirs."""
+
+    count = 0
+
+
 class Value:
     """An immutable content.
 
@@ -129,6 +135,7 @@ class Value:
             self.sharing.pin()
         else:
             self.sharing = PINNED
+            PINS.count += 1
 
     @property
     def pinned(self) -> bool:

@@ -21,7 +21,8 @@ from ..backend.kernel import (
     Reference,
     RowProgram,
 )
-from ..backend.protocol import Backend
+from ..backend.protocol import Backend, Target
+from ..config import SETTINGS
 from ..dtype import WEAK, promote
 from ..errors import SEE_CAUSE, DeviceOutOfMemory, KernelCompileError, MXNetError
 from ..graph.fuse import Step
@@ -70,6 +71,12 @@ def is_strided(n: Node) -> bool:
 def may_copy(n: Application) -> bool:
     """Whether a view operation may have to copy: a reshape of a strided array."""
     return n.bound_op.op.layout.keeps_order and is_strided(n.operands[0])
+
+
+def takes_epilogue(target: Target, product: Application) -> bool:
+    """Whether the backend computes a convolution together with a kernel that follows."""
+    types = [ArrayType(i.shape, i.dtype) for i in product.operands]
+    return SETTINGS.epilogues and target.takes_epilogue(product.bound_op.op.name, product.bound_op.params, types)
 
 
 def row_program(

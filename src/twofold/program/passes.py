@@ -27,6 +27,7 @@ from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import contiguous, reshape, slice
 from ..ops.primitive_windows import WITH_DEFINITIONS
 from .constants import fold_constants
+from .kernels import takes_epilogue
 
 
 @dataclass
@@ -131,7 +132,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "sums of planes by rows",
         "sums over several axes add up rows first, so that kernels over rows compute them together with what they add up",
-        lambda o, c: sum_rows_of_planes(o, *c.target.plane_sums or ()),
+        lambda o, c: sum_rows_of_planes(o, partial(takes_epilogue, c.target), *c.target.plane_sums or ()),
         concerns=frozenset({sum}),
         is_wanted=lambda c: c.target.row_reductions and c.target.plane_sums is not None,
     ),

@@ -16,7 +16,7 @@ from ..graph.ir import Application, Leaf, Node, applies, is_const
 from ..graph.memory_plan import MemoryPlan, plan_memory
 from ..ops.primitive_shape import iota, reshape
 from .control_flow import LOOPS, SubProgram, call_for_loop
-from .kernels import operand_dtype, operand_type
+from .kernels import operand_dtype, operand_type, takes_epilogue
 
 #: Only the order of magnitude matters: it is compared with the time of a hand-over to another thread.
 #: Nanoseconds per step, per element read or computed, and per multiply-add of a product or convolution.
@@ -85,7 +85,7 @@ def plan_of(
     target = backend.target
     steps = steps_of(unique, big, target.row_reductions, target.whole_rows, target.few_kernels)
     if SETTINGS.epilogues:
-        steps = with_epilogues(steps, unique, target.epilogues, partial(_takes_epilogue, target))
+        steps = with_epilogues(steps, unique, target.epilogues, partial(takes_epilogue, target))
     calls = calls_of(steps, backend, compile_)
     # the backend allocates these results itself, so that the plan cannot place them
     own = {n for s in steps if not s.is_kernel for n in s.nodes if n not in calls or not calls[n].into}
@@ -115,10 +115,6 @@ def min_elements(target: Target, n: Application) -> int:
     own = operand_dtype(n)
     least = target.fuses_from(n.bound_op.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
     return SETTINGS.defer_elements if least is None else least
-
-
-def _takes_epilogue(target: Target, n: Application) -> bool:
-    return target.takes_epilogue(n.bound_op.op.name, n.bound_op.params, [ArrayType(i.shape, i.dtype) for i in n.operands])
 
 
 def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
