@@ -47,6 +47,86 @@ def test_functions_and_operators_of_arrays_cast_their_operands(target):
     )
 
 
+@pytest.mark.parametrize("target", later_in_ci(["float16", "bfloat16"]))
+def test_operators_with_numbers_compute_in_the_same_dtype_in_arrays_and_symbols(target):
+    run(
+        """
+        import operator
+        NUMBERS = [lambda f, a, b: f(a, 2.0), lambda f, a, b: f(2.0, a)]
+        OPERATORS = [getattr(operator, n) for n in "add sub truediv mod pow eq ne gt ge lt le".split()]
+        FUNCTIONS = [lambda F, n=n: getattr(F, n) for n in ("maximum", "minimum", "power")]
+        made = [lambda F, a, b, f=f, of=of: of(f, a, b) for f in OPERATORS for of in (*NUMBERS, lambda f, a, b: f(a, b))]
+        made += [lambda F, a, b, f=f, of=of: of(f(F), a, b) for f in FUNCTIONS for of in (*NUMBERS, lambda f, a, b: f(a, b))]
+        made += [lambda F, a, b, of=of: of(operator.mul, a, b) for of in NUMBERS] + [lambda F, a, b: -a, lambda F, a, b: abs(a)]
+        one, two = mx.sym.Variable("a"), mx.sym.Variable("b")
+        for k, function in enumerate(made):
+            symbol = function(mx.sym, one, two)
+            for a, b in [(half, half), (half, single), (single, half)]:
+                want = symbol.eval(**{n: {"a": a, "b": b}[n] for n in symbol.list_arguments()})[0]
+                found = function(mx.nd, a, b)
+                assert found.dtype == want.dtype, (k, a.dtype, b.dtype, found.dtype, want.dtype)
+                assert (found == want).asnumpy().all()
+        large = half * 300
+        assert (large**2).asnumpy().tolist() == [[90000, 90000], [90000, 90000]]
+        assert mx.nd.logical_and(half, single).dtype == np.float32
+        """,
+        target,
+    )
+
+
+def test_operators_in_place_keep_the_dtype_of_the_array():
+    run(
+        """
+        weights, rows = mx.nd.zeros((2, 2), dtype=TARGET), mx.nd.zeros((2, 2))
+        row = weights[0]
+        row += single[0]
+        rows -= half
+        half *= single * 3
+        assert (np.dtype(row.dtype), np.dtype(rows.dtype), np.dtype(half.dtype)) == (np.float16, np.float32, np.float16)
+        assert weights.asnumpy().tolist() == [[1, 1], [0, 0]]
+        assert (rows.asnumpy() == -1).all() and (half.asnumpy() == 3).all()
+        """.replace("TARGET", "'float16'")
+    )
+
+
+def test_bfloat16_reaches_the_operators_that_are_listed_for_either_precision():
+    """Their aliases, such as `_sparse_relu`, are listed for float32."""
+    for name in ("relu", "tanh", "sqrt", "square", "abs", "clip", "concat"):
+        assert name in amp.list_lp16_fp32_ops("bfloat16")
+        limits = {"a_min": 0, "a_max": 1} if name == "clip" else {}
+        after = getattr(mx.sym, name)(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc"), name="f", **limits)
+        # as MXNet 1.9.1
+        assert amp.convert_symbol(after, "bfloat16").get_internals().list_outputs()[-3:] == [
+            *("fc_output", "f_output", "f_output_amp_cast_float32_output"),
+        ]
+        single = amp.convert_symbol(after, "bfloat16", fp32_ops=[*amp.list_fp32_ops("bfloat16")])
+        assert single.get_internals().list_outputs()[-2:] == ["fc_output_amp_cast_float32_output", "f_output"]
+
+
+def test_arrays_of_two_dtypes_are_joined_beside_bfloat16():
+    run("assert mx.nd.concat(half, single, dim=0).dtype == np.float32", "bfloat16")
+
+
+@pytest.mark.parametrize("options", [{}, {"multi_precision": True}])
+def test_weights_of_bfloat16_are_updated(options):
+    run(
+        f"""
+        for name in ("sgd", "nag", "rmsprop", "ftml", "ftrl", "signum", "adam"):
+            net = gluon.nn.Dense(2, in_units=2)
+            net.initialize(mx.init.One())
+            net.cast("bfloat16")
+            trainer = gluon.Trainer(net.collect_params(), name, {{"learning_rate": 0.5, **{options}}})
+            with autograd.record():
+                loss = net(half)
+            loss.backward()
+            trainer.step(1)
+            assert np.dtype(net.weight.dtype).name == "bfloat16"
+            assert (net.weight.data().astype("float32").asnumpy() < 1).all()
+        """,
+        "bfloat16",
+    )
+
+
 def test_blocks_and_functions_that_have_run_compiled_are_traced_again():
     text = """
     import twofold as mx

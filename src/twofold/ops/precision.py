@@ -118,6 +118,8 @@ _NARROW = _names("""
 """)
 #: Compute in the widest dtype of their inputs beside bfloat16.
 BRAIN_WIDEST = [*(n for n in WIDEST if n not in _NARROW), "_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget"]
+#: Compute in the widest dtype of their inputs beside either, listed or not, because their inputs must have one dtype.
+JOINING = ["Concat"]
 #: Compute in float32 beside bfloat16.
 BRAIN_SINGLE = [n for n in (*HALF, *SINGLE, *EITHER, *WIDEST) if n not in {*BRAIN_HALF, *BRAIN_EITHER, *BRAIN_WIDEST, *_ONLY_HALF}]
 #: Inputs that remain float32 beside bfloat16 data, by operator; unnamed ones are the data.

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ...dtype import DTypeLike, dtype_name
 from ...errors import InvalidValue
 from ...opdef import NAMES
+from ...ops.precision import JOINING
 from .lists import symbol_bf16, symbol_fp16
 
 Conditions = Sequence[tuple[str, str, Sequence[str]]]
@@ -72,9 +73,13 @@ class Rules(NamedTuple):
         return "widest" if name in self.widest else ""
 
 
-def _own_names(names: Sequence[str]) -> frozenset[str]:
-    """The operators of those names that Twofold has, by their first names."""
-    return frozenset(NAMES[n].title for n in names if n in NAMES)
+def _own_names(names: Sequence[str], others: Sequence[str] = ()) -> frozenset[str]:
+    """The operators of those names that Twofold has, by their first names; without those whose first names are in another list.
+
+    Updates of weights are left out: they write into arrays, which keep their dtypes.
+    """
+    titles = {n: NAMES[n].title for n in names if n in NAMES and not n.endswith("_update")}
+    return frozenset(title for name, title in titles.items() if name == title or title not in others)
 
 
 def rules_for(
@@ -111,8 +116,10 @@ def rules_for(
     for op, parameter, values in some:
         if op in NAMES:
             cases.setdefault(NAMES[op].title, []).append((parameter, frozenset(values)))
-    widest = _own_names(list_widest_type_cast(target_dtype))
-    return Rules(dtype_name(target_dtype), _own_names(low), _own_names(full), widest, cases)
+    widest = _own_names([*list_widest_type_cast(target_dtype), *JOINING])
+    # for bfloat16, `relu` is not cast, but its alias `_sparse_relu` is listed for float32: what a user lists counts by any name
+    wide = _own_names(full, list_lp16_fp32_ops(target_dtype) if single is None else ())
+    return Rules(dtype_name(target_dtype), _own_names(low), wide, widest, cases)
 
 
 def _is_condition(given: object) -> bool:

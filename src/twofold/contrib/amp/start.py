@@ -22,9 +22,8 @@ from ...gluon.hybrid_block import HybridBlock
 from ...gluon.symbol_block import SymbolBlock
 from ...ndarray.array import NDArray
 from ...ndarray.namespace import NAMESPACES, registered_name
-from ...ndarray.operators import ARITHMETIC, COMPARISON
+from ...ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ...opdef import NAMES
-from ...ops import primitive_arithmetic
 from ...ops.mixed_precision import CAST, amp_cast, amp_multicast
 from ...origin import warn
 from ...symbol.compose import REWRITES
@@ -110,17 +109,11 @@ def _trace_again() -> None:
             found._clear_cached_op()
 
 
-#: Functions of arrays or numbers that are written by hand, by the operator that they apply.
-_TWO_OPERANDS = {
-    nd.maximum: primitive_arithmetic.maximum,
-    nd.minimum: primitive_arithmetic.minimum,
-    nd.equal: primitive_arithmetic.equal,
-    nd.not_equal: primitive_arithmetic.not_equal,
-    nd.greater: primitive_arithmetic.greater,
-    nd.greater_equal: primitive_arithmetic.greater_equal,
-    nd.lesser: primitive_arithmetic.less,
-    nd.lesser_equal: primitive_arithmetic.less_equal,
-}
+#: Functions of arrays or numbers that are written by hand; the operators that they apply are named after them.
+_OF_TWO = (
+    *("maximum", "minimum", "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal"),
+    *("logical_and", "logical_or", "logical_xor"),
+)
 
 
 # symbols
@@ -170,24 +163,36 @@ def _replace_functions(rules: Rules, names: Iterable[str], losses: Iterable[str]
             old = getattr(nd, name)
             # One wrapper for each function, however many names it has.
             replaced.setdefault(old, _casting(old, NAMES[name].title, rules, NAMES[name].title in losses))
-    for function, op in _TWO_OPERANDS.items():
-        if op.symbolic.symbol and NAMES[op.symbolic.symbol[0]].title in rules.widest:
-            replaced[function] = _casting(function, NAMES[op.symbolic.symbol[0]].title, rules, False)
+    for name in _OF_TWO:
+        function = getattr(nd, name)
+        replaced[function] = _casting_two(function, (f"broadcast_{name}", f"_{name}_scalar", f"_{name}_scalar"), rules)
     # the proxies of `import mxnet` remember the functions that scripts have used
     proxies = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "mxnet"]
     for module in (nd, *NAMESPACES.values(), *proxies):
         for name, value in list(vars(module).items()):
             if inspect.isroutine(value) and value in replaced:
                 setattr(module, name, replaced[value])
-    for name, op in (ARITHMETIC | COMPARISON).items():
-        if op.symbolic.symbol and NAMES[op.symbolic.symbol[0]].title in rules.widest:
-            for special in (f"__{name}__", f"__r{name}__"):
-                if hasattr(NDArray, special):
-                    setattr(NDArray, special, _casting(getattr(NDArray, special), NAMES[op.symbolic.symbol[0]].title, rules, False))
+    _replace_operators(rules, names)
     for title in names:
         method = NAMES[title].method_name
         if method and title not in losses:
             setattr(NDArray, method, _casting(getattr(NDArray, method), title, rules, False))
+
+
+def _replace_operators(rules: Rules, names: set[str]) -> None:
+    """Replace Python's operators of arrays."""
+    for name, op in (ARITHMETIC | COMPARISON).items():
+        operators = op.symbolic.symbol
+        if not operators:
+            continue  # of whole numbers
+        for special, reverse in ((f"__{name}__", False), (f"__r{name}__", True)):
+            if hasattr(NDArray, special):
+                setattr(NDArray, special, _casting_two(getattr(NDArray, special), operators, rules, reverse))
+        if hasattr(NDArray, f"__i{name}__"):
+            setattr(NDArray, f"__i{name}__", _casting_into(getattr(NDArray, f"__i{name}__")))
+    for name, op in UNARY.items():
+        if op.title in names:
+            setattr(NDArray, f"__{name}__", _casting(getattr(NDArray, f"__{name}__"), op.title, rules, False))
 
 
 def _title(space: str, name: str) -> str:
@@ -218,6 +223,41 @@ def _casting(function: Callable[..., object], title: str, rules: Rules, is_loss:
             new[k] = array
         kwargs.update(zip(keys, arrays[len(places) :], strict=True))
         return function(*new, **kwargs)
+
+    return cast_first
+
+
+def _casting_two(function: Callable[..., object], names: Sequence[str], rules: Rules, reverse: bool = False) -> Callable[..., object]:
+    """A function of two arrays or numbers with its operands cast.
+
+    ``names`` are the operators for two arrays, for an array and a number, and for a number and an array; of `dot`, only the first.
+    """
+    of_arrays, *beside_number = [rules.kind(NAMES[n].title, lambda key: None) for n in names]
+    before_number, after_number = beside_number or ("", "")
+
+    @functools.wraps(function)
+    def cast_first(*args: Any, **kwargs: Any) -> object:
+        operands = [*args, *kwargs.values()]
+        arrays = [v for v in operands if isinstance(v, NDArray)]
+        if len(arrays) == 2:
+            kind = of_arrays
+        else:
+            kind = after_number if reverse or not isinstance((*operands, None)[0], NDArray) else before_number
+        cast = iter(_cast(arrays, kind, rules.dtype))
+        new = [next(cast) if isinstance(v, NDArray) else v for v in operands]
+        return function(*new[: len(args)], **dict(zip(kwargs, new[len(args) :], strict=True)))
+
+    return cast_first
+
+
+def _casting_into(function: Callable[[NDArray, object], object]) -> Callable[[NDArray, object], object]:
+    """An operator in place with its operand cast to the dtype that the array keeps."""
+
+    @functools.wraps(function)
+    def cast_first(self: NDArray, other: object) -> object:
+        if isinstance(other, NDArray) and other._dtype != self._dtype and {self._dtype, other._dtype} <= {*CAST}:
+            other = nd.amp_cast(other, dtype=self._dtype)
+        return function(self, other)
 
     return cast_first
 
