@@ -45,6 +45,8 @@ class Kernel(NamedTuple):
         Stride and dilation of its columns.
     is_reversed
         Whether its elements are in reverse order.
+    down
+        Stride of its rows, if rows of the image that the next row of results reads too stay in registers; else 0.
     """
 
     lanes: int
@@ -52,6 +54,12 @@ class Kernel(NamedTuple):
     across: int
     apart: int
     is_reversed: bool
+    down: int = 0
+
+    @property
+    def kept(self) -> int:
+        """How many rows stay in registers."""
+        return max(0, self.size[0] - self.down) if self.down else 0
 
 
 class DepthwiseTiling(NamedTuple):
@@ -101,6 +109,11 @@ def kernel_of(p: Plane, bits: int) -> Kernel:
     return Kernel(bits // (8 * ITEM), p.kernel, p.stride[1], p.dilate[1], p.elements[0] > 0)
 
 
+def with_kept_rows(kernel: Kernel, p: Plane) -> Kernel:
+    """The kernel for code that loads each row of the image once, if its rows are neighbors."""
+    return kernel._replace(down=p.stride[0]) if p.dilate[0] == 1 else kernel
+
+
 @cache
 def code_of(own: Compiler, kernel: Kernel) -> Code:
     """The machine code of the depthwise convolutions with a kernel."""
@@ -109,6 +122,7 @@ def code_of(own: Compiler, kernel: Kernel) -> Code:
     words |= {"LANES": lanes, "VECTOR": printer.vector, "MASK": printer.mask, "OVERLOAD": printer.overload, "ACROSS": kernel.across}
     words |= {"LANE_NUMBERS": ", ".join(f"i32 {k}" for k in range(lanes)), "TAPS": kernel.size[0] * kernel.size[1]}
     words |= {"LOADED_WEIGHTS": "\n".join(printer.weights()), "MASKS": "\n".join(printer.masks()), "SUMS": "\n".join(printer.sums())}
+    words |= {"FIRST_ROWS": "\n".join(printer.first_rows()), "KEPT_ROWS": "\n".join(printer.kept_rows())}
     return own.built(module("depthwise", own.triple.startswith("x86"), **words))
 
 
@@ -158,16 +172,32 @@ class Printer:
         """``%x.k``: the vector of the image that a tap reads, for all taps, each followed by what uses it."""
         height, width = self.kernel.size
         for ky in range(height):
-            yield f"  %deeper.{ky} = mul i64 %dilate.rows, {ky}\n  %y.{ky} = add i64 %y.first, %deeper.{ky}"
-            yield f"  %exists.{ky} = icmp ult i64 %y.{ky}, %height\n  %offset.{ky} = mul i64 %y.{ky}, %width"
-            yield f"  %inside.{ky} = getelementptr float, ptr %image, i64 %offset.{ky}"
-            yield f"  %row.{ky} = select i1 %exists.{ky}, ptr %inside.{ky}, ptr %zero.row"
-            for kx in sorted({self._place(kx)[0] for kx in range(width)}):
-                yield from self._loaded(ky, kx)
-            for kx in range(width):
-                k = ky * width + kx
-                yield self._taken(f"%x.{k}", ky, kx)
-                yield use(k)
+            if ky >= self.kernel.kept:
+                yield from self._row(ky, "%x", "%y.first")
+            yield from map(use, range(ky * width, (ky + 1) * width))
+
+    def first_rows(self) -> Iterator[str]:
+        """``%x.first.k``: what the first row of results reads of the rows that stay in registers."""
+        for ky in range(self.kernel.kept):
+            yield from self._row(ky, "%x.first", "%y.begin")
+
+    def kept_rows(self) -> Iterator[str]:
+        """``%x.k`` of the rows that stay in registers: those of the row of results before, which reads them further below."""
+        width = self.kernel.size[1]
+        for k in range(self.kernel.kept * width):
+            yield f"  %x.{k} = phi {self.vector} [ %x.first.{k}, %begin ], [ %x.{k + self.kernel.down * width}, %each ]"
+
+    def _row(self, ky: int, name: str, first: str) -> Iterator[str]:
+        """``name.k``: the vectors that the taps of a row of the kernel read, given the row of the image for the first one."""
+        width = self.kernel.size[1]
+        yield f"  %deeper.{ky} = mul i64 %dilate.rows, {ky}\n  %y.{ky} = add i64 {first}, %deeper.{ky}"
+        yield f"  %exists.{ky} = icmp ult i64 %y.{ky}, %height\n  %offset.{ky} = mul i64 %y.{ky}, %width"
+        yield f"  %inside.{ky} = getelementptr float, ptr %image, i64 %offset.{ky}"
+        yield f"  %row.{ky} = select i1 %exists.{ky}, ptr %inside.{ky}, ptr %zero.row"
+        for kx in sorted({self._place(kx)[0] for kx in range(width)}):
+            yield from self._loaded(ky, kx)
+        for kx in range(width):
+            yield self._taken(f"{name}.{ky * width + kx}", ky, kx)
 
     def _place(self, kx: int) -> tuple[int, int]:
         """The column of the kernel whose vectors have the elements that a column reads, and the first of these in them."""

@@ -159,7 +159,8 @@ def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmet
     overwrites = epilogue is not None and "whole" in epilogue.roles
     if arithmetic is FLOATS and depthwise.is_depthwise(plane, bits) and not overwrites:
         by_channel = depthwise.tiling_of(plane, threads)
-        return _in_pieces(own, library, depthwise.code_of(own, depthwise.kernel_of(plane, bits)), by_channel, epilogue, by_channel.zeros), 0
+        kernel = depthwise.with_kept_rows(depthwise.kernel_of(plane, bits), plane)
+        return _in_pieces(own, library, depthwise.code_of(own, kernel), by_channel, epilogue, by_channel.zeros), 0
     tiling = tiling_of(plane, BLOCKS[bits][0], bits // 8, threads, overwrites)
     return _in_pieces(own, library, _code(own, arithmetic), tiling, epilogue), tiling.scratch
 

@@ -69,7 +69,7 @@ over:
   ret ptr null
 }
 ; Some rows of results of a channel, in blocks of one vector of columns. An element of padding is a lane that is not loaded, or is read from
-; a row of zeros.
+; a row of zeros. What the next row of results reads too may stay in registers.
 define internal void @rows(ptr %image, ptr %zero.row, ptr %weights, ptr %target, i64 %top, i64 %bottom, i64 %height, i64 %width, i64 %columns, i64 %down, i64 %dilate.rows, i64 %pad.rows, i64 %pad.columns) noinline nounwind {
 entry:
 $LOADED_WEIGHTS
@@ -90,10 +90,14 @@ begin:
   %x.image = mul i64 %x, $ACROSS
   %x.first = sub i64 %x.image, %pad.columns
 $MASKS
+  %y.top = mul i64 %top, %down
+  %y.begin = sub i64 %y.top, %pad.rows
+$FIRST_ROWS
   br label %row
 row:
   %y = phi i64 [ %top, %begin ], [ %y.next, %each ]
   %to = phi ptr [ %target, %begin ], [ %to.next, %each ]
+$KEPT_ROWS
   %more = icmp ult i64 %y, %bottom
   br i1 %more, label %each, label %block.done
 each:
