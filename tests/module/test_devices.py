@@ -56,6 +56,19 @@ def test_outputs_of_two_gpus_are_concatenated_on_the_first(gpus: list[mx.Context
     assert [part.context for part in module.get_outputs(merge_multi_context=False)[0]] == gpus
 
 
+def test_an_input_without_a_gradient_has_none_on_several_devices_as_on_one():
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    for count in (1, 2):
+        loss = mx.sym.MakeLoss(mx.sym.sum(a * b))
+        module = mx.mod.Module(loss, data_names=["a", "b"], label_names=None, context=[mx.cpu(i) for i in range(count)])
+        module.bind([("a", (4, 2)), ("b", (4, 2))], inputs_need_grad=True, grad_req={"a": "write", "b": "null"})
+        module.init_params()
+        module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2)), mx.nd.full((4, 2), 3.0)]))
+        gradient, none = module.get_input_grads()
+        np.testing.assert_array_equal(gradient.asnumpy(), np.full((4, 2), 3.0))
+        assert none is None
+
+
 def test_get_params_returns_parameters_on_the_cpu(gpus: list[mx.Context]) -> None:
     assert {value.context for value in fitted(gpus).get_params()[0].values()} == {mx.cpu()}
 

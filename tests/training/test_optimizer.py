@@ -194,6 +194,18 @@ def test_lbsgd_reads_its_schedule_before_it_counts_an_update(scale, weights):
     assert asked == [0, 1, 2, 3, 4]
 
 
+def test_lbsgd_adds_gradients_that_come_in_one_array():
+    """MXNet keeps the array itself, as a module passes it each time: the second gradient counts twice."""
+    optimizer = mx.optimizer.create("lbsgd", learning_rate=0.1, batch_scale=2, warmup_epochs=1, updates_per_epoch=4)
+    weight, gradient, found = mx.nd.array([1.0]), mx.nd.array([0.0]), []
+    for value in range(4):
+        gradient[:] = value
+        optimizer.update(0, weight, gradient, None)
+        found.append(weight.asscalar())
+    # two steps with the means 0.5 and 2.5 of two gradients each; the warm-up multiplies the rate by 1.5 and 2
+    np.testing.assert_allclose(found, [1.0, 1.0 - 0.1 * 1.5 * 0.5, 0.925, 0.925 - 0.1 * 2 * 2.5], rtol=1e-5)
+
+
 def test_a_tuple_as_the_name_of_one_weight_is_a_mistake():
     update = mx.optimizer.get_updater(mx.optimizer.SGD())
     with pytest.raises(WrongArgument, match=r"stands for several weights.*\(0, 'w'\).*name one weight by a string"):

@@ -307,12 +307,12 @@ class DeviceGroup:
         parts: list[list[Any]] = [[e.grad_dict[x.name] for e in self.execs] for x in self.data_shapes]
         return self._merge(parts, [batch_axis(x) for x in self.data_shapes]) if merge_multi_context else parts
 
-    def _merge(self, parts: Sequence[Sequence[NDArray]], axes: Sequence[int]) -> list[NDArray]:
-        """Arrays of the whole batch, on the first device."""
+    def _merge(self, parts: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
+        """Arrays of the whole batch, on the first device; None for an input without a gradient."""
         home = self.contexts[0]
         out = []
         for arrays, axis in zip(parts, axes, strict=True):
-            if len(arrays) == 1 or axis == -1:
+            if len(arrays) == 1 or axis == -1 or arrays[0] is None:
                 out.append(arrays[0])
             else:
                 out.append(nd.concat(*(a.as_in_context(home) for a in arrays), dim=axis))
