@@ -1,7 +1,7 @@
 """``mx.operator``: operators written by users in Python (``CustomOp``), and the arguments of all operators. A public face."""
 
-from .ndarray.custom import CustomOp, CustomOpProp, get_all_registered_operators, register
-from .ndarray.operator_arguments import OperatorArguments, get_operator_arguments
+from .ndarray.custom import CustomOp, CustomOpProp, register
+from .ndarray.operator_arguments import OperatorArguments, get_all_registered_operators, get_operator_arguments
 from .symbol.python_op import NDArrayOp, NumpyOp, PythonOp
 
 __all__ = [

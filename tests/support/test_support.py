@@ -260,3 +260,16 @@ def test_names_of_all_modules_are_found_under_the_alias():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=dict(os.environ))
     assert found.stdout == "found\n", found.stderr
+
+
+def test_the_names_of_all_operators_are_listed():
+    """As by MXNet: aliases, operators of `mx.np` and ``Custom`` among them, but not what the program registers for ``Custom``."""
+
+    @mx.operator.register("listed_nowhere")
+    class Listed(mx.operator.CustomOpProp):
+        pass
+
+    names = mx.operator.get_all_registered_operators()
+    assert names == sorted(names)
+    assert {"FullyConnected", "Convolution", "sin", "_plus_scalar", "_Plus", "Softmax", "_npi_add", "Custom"} <= set(names)
+    assert not {"listed_nowhere", "no_such_operator"} & set(names)

@@ -17,7 +17,7 @@ from ..suggestions import did_you_mean
 from .array import NDArray
 from .types import ArrayLike
 
-__all__ = ["Custom", "CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
+__all__ = ["Custom", "CustomOp", "CustomOpProp", "register"]
 
 REGISTERED: dict[str, type["CustomOpProp"]] = {}
 #: (shape, dtype) of the operands (``in``), results (``out``) and auxiliary states (``aux``).
@@ -156,11 +156,6 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
         return prop
 
     return enter
-
-
-def get_all_registered_operators() -> list[str]:
-    """Names of all registered custom operators."""
-    return sorted(REGISTERED)
 
 
 def create_prop(op_type: str, parameters: Mapping[str, object]) -> CustomOpProp:

@@ -1,4 +1,4 @@
-"""`get_operator_arguments`: the inputs and parameters of an operator, with the texts by which MXNet describes their types."""
+"""The names of all operators, and the inputs and parameters of each, with the texts by which MXNet describes their types."""
 
 from typing import NamedTuple
 
@@ -35,6 +35,17 @@ class OperatorArguments(NamedTuple):
     narg: int
     names: list[str]
     types: list[str]
+
+
+def get_all_registered_operators() -> list[str]:
+    """The names of all operators of `mx.nd` and `mx.sym`, sorted; operators that the program itself registers are run by ``Custom``.
+
+    Examples
+    --------
+    >>> "Convolution" in get_all_registered_operators()
+    True
+    """
+    return sorted([*NAMES, "Custom"])
 
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:
