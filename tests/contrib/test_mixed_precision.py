@@ -218,6 +218,29 @@ def test_training_scales_the_loss_and_skips_steps_that_overflow():
     )
 
 
+def test_gradients_that_no_scale_makes_finite_are_an_error():
+    run(
+        """
+        from twofold.errors import MXNetError
+        net = gluon.nn.Dense(1, in_units=1)
+        net.initialize()
+        trainer = gluon.Trainer(net.collect_params(), "sgd")
+        amp.init_trainer(trainer)
+        trainer._amp_loss_scaler._next_loss_scale = 2.0**-1073
+        steps = 0
+        try:
+            while steps < 5:
+                with autograd.record(), amp.scale_loss(net(single[:, :1]) * float("nan"), trainer) as scaled:
+                    scaled.backward()
+                trainer.step(1)
+                steps += 1
+        except MXNetError as error:
+            assert "no scale makes the gradients finite" in str(error)
+        assert steps == 3, steps
+        """
+    )
+
+
 @pytest.mark.ci
 def test_gradients_that_start_at_a_loss_operator_are_scaled():
     run(

@@ -87,9 +87,9 @@ def init(
         raise InvalidValue(
             "AMP currently supports only float16 or bfloat16 as a target_dtype", dtype_name(target_dtype), "pass one of them"
         )
+    rules = rules_for(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops, "target_precision_ops")
     if dtype_name(target_dtype) == "float16" and not num_gpus():
         warn("amp.init: on a CPU float16 is several times slower than float32; leave AMP out, or pass 'bfloat16', which is about as fast")
-    rules = rules_for(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops, "target_precision_ops")
     STATE.rules = rules
     logging.info("Using AMP")
     names = {*rules.half, *rules.single, *rules.widest, *rules.conditional}

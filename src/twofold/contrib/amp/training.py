@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import DTypeError, NotReady, OperatorError
+from ...errors import DTypeError, MXNetError, NotReady, OperatorError
 from ...gluon.trainer import Trainer
 from ...optimizer import Optimizer
 from . import start
@@ -63,6 +63,8 @@ def scale_loss(loss: object, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     ------
     OperatorError
         If the trainer was not prepared (an AttributeError).
+    MXNetError
+        If the scale has become 0, since the gradients of so many steps were not finite.
 
     Examples
     --------
@@ -78,6 +80,9 @@ def scale_loss(loss: object, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     if scaler is None:
         kind = type(optimizer_or_trainer).__name__
         raise OperatorError(f"'{kind}' object has no attribute '_amp_loss_scaler'", None, "prepare the Trainer with amp.init_trainer")
+    if not scaler.loss_scale:
+        what = "amp.scale_loss: the loss scale has halved until it is 0, so no scale makes the gradients finite"
+        raise MXNetError(what, None, "look for NaN and infinity in the data, the loss and the parameters")
     # from the original scale, not from the current one: a scope that was entered before must not divide a second time
     optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scaler.loss_scale
     if isinstance(loss, (list, tuple)):
