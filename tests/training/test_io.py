@@ -144,6 +144,18 @@ def test_there_is_no_batch_before_the_first():
         mx.io.ResizeIter(Made(), 2).getdata()
 
 
+@pytest.mark.parametrize("size", [7 / 2, float("nan"), "3"])
+def test_an_epoch_that_never_ends_warns(size):
+    """MXNet runs forever and says nothing."""
+    with pytest.warns(UserWarning, match="never ends.*samples // batch_size"):
+        mx.io.ResizeIter(Made(), size)
+
+
+@pytest.mark.parametrize("size", [3.0, np.float32(3), np.int64(3), float("inf"), -1])
+def test_a_size_that_may_be_intended_does_not_warn(size):
+    assert mx.io.ResizeIter(Made(), size).size == size
+
+
 def test_the_key_of_the_largest_bucket_is_passed_on():
     source = Made()
     source.default_bucket_key = 10

@@ -5,6 +5,8 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from itertools import filterfalse
+from math import isinf
+from numbers import Real
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -13,6 +15,7 @@ from weakref import WeakSet, finalize
 from ..device import Device, current_device
 from ..errors import EngineError, InvalidValue, MXNetError
 from ..ndarray.array import NDArray
+from ..strictness import tolerate
 from .array_iterator import sample_of_arrays
 from .iterator import DataBatch, DataDesc, DataIter, Indices, describe, register_iterator
 from .states import checked_state, is_state, whole_number
@@ -81,6 +84,10 @@ class ResizeIter(OneBatchAhead):
 
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
         super().__init__()
+        if isinstance(size, str) or (isinstance(size, Real) and not isinf(size) and size % 1 != 0):
+            # such as the quotient of samples and batch size, which was a whole number in Python 2
+            todo = "pass a whole number of batches, such as samples // batch_size"
+            tolerate("ResizeIter: an epoch never ends if its size is not a whole number", repr(size), todo)
         self.data_iter = data_iter
         self.size = size
         self.reset_internal = reset_internal
