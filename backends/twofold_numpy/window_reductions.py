@@ -61,7 +61,10 @@ class Computation:
         self._kind: Kind = KINDS[op]
         facts = {name: value for name, value in params.items() if name != "lowest"}
         self.parts, self.shape = _parts(self._kind, shapes[-1], **facts)
-        self._covers = not self._kind.endswith("transposed") or all(p.windows.covers for p in self.parts)
+        is_transposed = self._kind.endswith("transposed")
+        self._covers = not is_transposed or all(p.windows.covers for p in self.parts)
+        # transposes read a plane before they write it, but zeros are written first; maxima and sums may be written row by row
+        self._writes_early = not (is_transposed and self._covers)
         self._nanoseconds = CALL + ELEMENT * (math.prod(self.shape) + math.prod(shapes[-1]))
         self._codes: list[tuple[Code, int]] = []
 
@@ -70,9 +73,8 @@ class Computation:
         if not self._codes and not self._has_code():
             return self._by_reference(operands, out)
         given = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in operands]
-        # planes are read before they are written, but zeros are written first
         to = out
-        if to is None or (not self._covers and any(np.may_share_memory(to, a) for a in given)):
+        if to is None or (self._writes_early and any(np.may_share_memory(to, a) for a in given)):
             to = POOL.empty(self.shape, self._dtype)
         if not self._covers:
             to.fill(0)

@@ -135,6 +135,15 @@ def test_a_result_may_be_in_an_operands_memory(stride):
     np.testing.assert_array_equal(x, expected)
 
 
+@pytest.mark.parametrize("name", ["window_max", "window_sum"])
+def test_windows_may_be_reduced_in_the_images_memory(name):
+    x = np.random.default_rng(0).standard_normal((2, 3, 9, 20))
+    params = {"kernel": (3, 3), "stride": (1, 1), "before": (1, 1), "number": (9, 20)} | ({"lowest": -1e30} if name == "window_max" else {})
+    expected = np.array(REFERENCES[name].function(np, x, **params))
+    Computation(name, params, [x.shape], x.dtype)(x, out=x)
+    np.testing.assert_array_equal(x, expected)
+
+
 def test_operands_can_be_strided():
     x = np.random.default_rng(0).standard_normal((4, 5, 6, 2))
     params = {"kernel": (2, 2), "stride": (1, 2), "before": (0, 1), "number": (4, 3), "lowest": -1e30}

@@ -15,6 +15,7 @@ from ..graph.rewrite import lower
 from ..graph.tables import TABLES
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PINS, PLAIN, Cell, Content, Value, content_of
+from ..imperative.concurrent_writes import wait_for_writers
 from ..imperative.counters import COUNTERS
 from ..imperative.failure import host_results
 from ..imperative.guards import plain_or_value, runs_inline
@@ -54,9 +55,11 @@ class FixedInputs:
     """
 
     def __init__(self, name: str, outputs: Sequence[Node], inputs: Sequence[Leaf], fixed: Sequence[tuple[int, Cell, Value]]) -> None:
-        self._pins, self._generation = PINS.count, TABLES.generation
+        self._pins, self._generation = -1, TABLES.generation
         self._cells, self._contents = [cell for _, cell, _ in fixed], [content for *_, content in fixed]
         self._held = [v.shown() for v in self._contents]
+        for v in self._contents:  # no write in place begins any more, but one may have begun before
+            wait_for_writers(v)
         leaves = {inputs[k]: v.data for k, _, v in fixed}
         others = [n for n in inputs if n not in leaves]
         self._types = [(n.shape, n.dtype) for n in others]
@@ -70,10 +73,11 @@ class FixedInputs:
 
     def is_current(self) -> bool:
         """Whether the fixed arrays have not changed."""
-        if PINS.count != self._pins:
+        pins = PINS.count  # read first: an export by another thread meanwhile is looked for again
+        if pins != self._pins:
             if any(v.pinned for v in self._contents):
                 return False
-            self._pins = PINS.count
+            self._pins = pins
         return all(map(is_, [c._held for c in self._cells], self._contents)) and self._generation == TABLES.generation
 
     def __call__(self, inputs: Sequence[Cell]) -> list[Content] | None:

@@ -63,7 +63,8 @@ def _writes(top: FrameType, v: Value) -> bool:
     return False
 
 
-def _wait_for_writers(v: Value) -> None:
+def wait_for_writers(v: Value) -> None:
+    """Wait, for a while, until no other thread writes a content in place; the caller has seen to it that none begins."""
     if _is_written(v):
         end = monotonic() + _PATIENCE
         while _is_written(v) and monotonic() < end:
@@ -81,7 +82,7 @@ def replace(root: Cell, make: Callable[[Content], Content]) -> None:
         v.writers += REPLACING
         try:
             if v.data is not None:
-                _wait_for_writers(v)
+                wait_for_writers(v)
             new = make(v)
             with _REBINDING:
                 is_bound = content_of(root) is v
