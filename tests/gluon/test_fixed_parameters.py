@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -15,6 +15,13 @@ from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 from twofold.gluon import nn
 from twofold.gluon.cached_graph import LATE
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu() -> Iterator[None]:
+    """Only there are parameters taken as fixed."""
+    with mx.cpu():
+        yield
 
 
 def network(**options: bool) -> nn.HybridSequential:
