@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
+from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.ir import Leaf, Node, leaf, topological
 from ..graph.rewrite import lower
@@ -18,7 +19,8 @@ from ..imperative.cell import HOST, PINS, PLAIN, Cell, Content, Value, content_o
 from ..imperative.concurrent_writes import wait_for_writers
 from ..imperative.counters import COUNTERS
 from ..imperative.failure import host_results
-from ..imperative.guards import plain_or_value, runs_inline
+from ..imperative.guards import runs_inline
+from ..imperative.invoke import contents_of
 from ..program.cache import program_of
 from ..program.constants import fold_constants
 from ..program.profiling import Title
@@ -91,10 +93,7 @@ class FixedInputs:
             arrays.append(array)
         arrays += self._arrays
         COUNTERS.inline += 1
-        found: list[Content] = []
-        for a in host_results(self._function, self._run, arrays):
-            found.append(plain_or_value(a))  # noqa: PERF401  a comprehension is a frame
-        return found
+        return contents_of(host_results(self._function, self._run, arrays), CPU)
 
 
 def _may_change(v: Value) -> bool:
