@@ -39,6 +39,8 @@ LIBRARIES = ("twofold", "mxnet", "onnxruntime")
 #: Runs that are not measured: the second one compiles kernels. Seconds that the others may take in one library, and their number at least
 #: and at most.
 WARM_UP, SECONDS, LEAST, MOST = 2, 2.0, 3, 10
+#: Seconds between two runs: threads of a library that has run still wait for work on their cores, some for 0.2 s.
+PAUSE = 0.3
 #: Largest difference of two libraries' outputs, relative to the largest output.
 TOLERANCE = 1e-3
 
@@ -120,6 +122,7 @@ def measure(workers: dict[str, Worker], name: str, batch: int, threads: int, fol
     longest = max((cpu for ((_, cpu),) in times.values()), default=SECONDS)
     for _ in range(min(MOST, max(LEAST, int(SECONDS / longest))) - 1):
         for library, found in times.items():
+            time.sleep(PAUSE)
             found.append(workers[library].ask(""))
     outs = {library: np.load(f"{folder}/{library}.npy") for library in times}
     row: dict[str, Any] = {"name": name, "batch": batch, "threads": threads, "date": time.strftime("%Y-%m-%d")}

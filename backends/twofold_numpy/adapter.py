@@ -13,6 +13,7 @@ import numpy as np
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import Array, ArrayType, Call, KernelEpilogue, OperandType, Params, RowProgram
 from twofold.backend.protocol import Backend, Target
+from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
@@ -27,6 +28,7 @@ from . import (
     planning,
     scatter,
     threads,
+    tiles,
     window_reductions,
     winograd,
 )
@@ -124,7 +126,7 @@ def _transposed_in_machine_code(itemsize: int) -> copies.Transpose | None:
     return transpose(itemsize)
 
 
-def _tile_transforms_in_machine_code(matrix: winograd.Matrix) -> winograd.Transform | None:
+def _tile_transforms_in_machine_code(matrix: tiles.Matrix) -> winograd.Transform | None:
     """What applies a matrix along both axes of tiles in machine code; None if kernels are not compiled."""
     if not _compiles():
         return None
@@ -132,6 +134,40 @@ def _tile_transforms_in_machine_code(matrix: winograd.Matrix) -> winograd.Transf
         from .jit.tile_transforms import tile_transform
 
     return tile_transform(matrix)
+
+
+def _image_tiles_in_machine_code(of: tiles.Tiling, images: tiles.Images, pad: Sizes, matrix: tiles.Matrix) -> tiles.TransformTiles | None:
+    """What transforms the tiles of images in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.image_tiles import image_tiles
+
+    return image_tiles(of, images, pad, matrix)
+
+
+def _tile_products_in_machine_code(
+    of: tiles.Tiling, out: tiles.Images, of_kernel: tiles.Matrix, to_results: tiles.Matrix, is_of_data: bool
+) -> tiles.MultiplyTiles | None:
+    """What multiplies transformed tiles by kernels in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.tile_products import tile_products
+
+    return tile_products(of, out, of_kernel, to_results, is_of_data)
+
+
+def _tile_weights_in_machine_code(
+    data: tiles.Tiling, results: tiles.Tiling, to_kernel: tiles.Matrix, is_first: bool, is_last: bool
+) -> tiles.SumTiles | None:
+    """What sums products of transformed tiles in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.tile_weights import tile_weights
+
+    return tile_weights(data, results, to_kernel, is_first, is_last)
 
 
 def _windows_in_machine_code(
@@ -152,6 +188,9 @@ depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
 copies.IN_MACHINE_CODE.append(_transposed_in_machine_code)
 scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
 winograd.IN_MACHINE_CODE.append(_tile_transforms_in_machine_code)
+tiles.TRANSFORMS.append(_image_tiles_in_machine_code)
+tiles.PRODUCTS.append(_tile_products_in_machine_code)
+tiles.SUMS.append(_tile_weights_in_machine_code)
 window_reductions.IN_MACHINE_CODE.append(_windows_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
 bfloat16_products.IN_MACHINE_CODE.append(_multiplies_bfloat16)

@@ -159,8 +159,13 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
     elif kind == "data":
         data = (first[0], second[1] * params["groups"], *params["size"])
     g, computed = _geometry(data[0], data[1], weight[0], data[2:], weight[2:], **facts), np.dtype(dtype)
-    if computed.kind != "f" or computed.itemsize == 2 or not takes_channels_last(chosen(kind, g, computed, SETTINGS.winograd)):
+    if computed.kind != "f" or computed.itemsize == 2:
         return None
+    compute = chosen(kind, g, computed, SETTINGS.winograd)
+    if not takes_channels_last(compute):
+        return None
+    if _is_of(compute, winograd) and winograd.is_in_machine_code(g):
+        return 0.0  # it reads either order
     images = math.prod(shape_of("data", g)) + math.prod(shape_of("forward", g))
     # the table is for one thread: threads share an algorithm's copies like its other work
     shared = 2 if shares_images(g) and workers.count() > 1 else 1

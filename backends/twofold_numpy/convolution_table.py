@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .geometry import Geometry, Kind
+from .tiles import are_grouped
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -19,10 +20,10 @@ class Choice(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A measured convolution, with the fastest algorithm apart from Winograd's, and the fastest of all.
+    """A measured convolution, with the fastest algorithm without a compiler apart from Winograd's, and the fastest of all.
 
-    ``saved`` is the time that each algorithm saves with channels last, as a multiple of the time to transpose all images; 0 for algorithms
-    that need channels first. ``direct``: whether the direct algorithm, in machine code, is faster than Winograd's.
+    ``saved`` is the time that each of these saves with channels last, as a multiple of the time to transpose all images; 0 for algorithms
+    that need channels first. ``direct``: whether the direct algorithm is faster than Winograd's, both in machine code.
     """
 
     kind: Kind
@@ -41,7 +42,9 @@ def class_of(g: Geometry) -> str:
         return "pointwise"
     if not g.is_dense:
         return "strided"
-    return "dense 3x3" if g.kernel == (3, 3) and g.dilate == (1, 1) and max(g.pad) <= 2 else "dense"
+    if g.kernel != (3, 3) or g.dilate != (1, 1) or max(g.pad) > 2:
+        return "dense"
+    return "dense 3x3 in groups" if are_grouped(g.channels, g.filters) else "dense 3x3"
 
 
 def features(g: Geometry) -> tuple[float, ...]:
@@ -51,15 +54,17 @@ def features(g: Geometry) -> tuple[float, ...]:
     return tuple(math.log(max(1, s)) for s in sizes)
 
 
-#: The choice of the direct algorithm, which chooses its blocks itself.
-DIRECT = Choice("direct", 0)
+#: The choices of the direct algorithm, which chooses its blocks itself, and of Winograd's in machine code.
+DIRECT, WINOGRAD = Choice("direct", 0), Choice("winograd", 8 << 20)
 
 
 def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = False) -> Choice:
     """The algorithm for a convolution; ``with_direct``: the direct algorithm applies, and only Winograd's may be faster."""
     nearest = _nearest(kind, g)
+    if with_direct and (nearest.direct or not with_winograd):
+        return DIRECT
     found = nearest.any if with_winograd else nearest.exact
-    return DIRECT if with_direct and (found.name != "winograd" or nearest.direct) else found
+    return WINOGRAD if with_direct and found.name != "winograd" else found
 
 
 def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:

@@ -159,20 +159,6 @@ def _parts(plane: Plane) -> Parts:
     return [(channels, _bound(part)) for channels, part in parts_of(plane)]
 
 
-@lru_cache(256)
-def batched_product(count: int, rows: int, inner: int, columns: int, apart: tuple[int, int]) -> Callable[..., object] | None:
-    """Products of matrices, called with b (count, inner, columns), a (count, rows, inner), result and scratch; None without a compiler.
-
-    A matrix product is a convolution by 1x1 kernels, whose image is b. ``apart`` are the elements from each b and from each a to the next.
-    """
-    bind, line = _binder(), (1, columns)
-    if bind is None:
-        return None
-    steps, sides = (apart[1], inner, 1), ((1, 1), (1, 1), (1, 1), (0, 0))
-    found = bind(Plane(1, count, inner, rows, line, *sides, line, steps, (0,), count * apart[0], apart[0]))
-    return None if found is None else found[0]
-
-
 @lru_cache(1024)
 def channel_sums(g: Geometry) -> Callable[..., object] | None:
     """The gradient of the weight of a depthwise convolution, called with image, result and sums; None if there is no code for it."""
@@ -194,7 +180,7 @@ def _binding() -> Binder:
 
 def forget() -> None:
     """Forget the machine code of all geometries."""
-    for cache in (_forward, _phases, _bands, batched_product, channel_sums):
+    for cache in (_forward, _phases, _bands, channel_sums):
         cache.cache_clear()
 
 

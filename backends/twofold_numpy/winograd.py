@@ -10,7 +10,7 @@ Winograd convolution for deep neural networks", 2020), with a quarter of the err
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -21,21 +21,33 @@ from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE
 
 from .copies import copy_alone, packed
-from .direct import batched_product
 from .geometry import Geometry
 from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 from .products import multiply
+from .tiles import (
+    KERNEL,
+    POSITIONS,
+    PRODUCTS,
+    RESULTS,
+    SUMS,
+    TILE,
+    TRANSFORMS,
+    Images,
+    Matrix,
+    Tiling,
+    apart,
+    are_grouped,
+    by_position,
+    in_groups,
+    in_machine_code,
+)
 
-#: A 1-d transform, by rows.
-Matrix = tuple[tuple[float, ...], ...]
 #: ``transform(to, steps, source, steps, sizes)`` applies a matrix along both axes of tiles: see `Tiles.steps`.
 Transform = Callable[[np.ndarray, Sequence[int], np.ndarray, Sequence[int], Sequence[int]], None]
 #: Filled by the adapter: give the transform of a matrix in machine code, or None.
 IN_MACHINE_CODE: list[Callable[[Matrix], Transform | None]] = []
 POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
-#: Along one axis: results per tile, size of the kernel, and pixels per tile.
-RESULTS, KERNEL, TILE = 4, 3, 6
 
 
 def _transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -45,9 +57,9 @@ def _transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     values = [[p**k for k in range(TILE)] for p in POINTS]
     # the denominators of Lagrange's interpolation; the point at infinity gives the last row, the leading coefficient
-    apart = [math.prod(p - q for q in POINTS if q != p) for p in POINTS]
+    denominators = [math.prod(p - q for q in POINTS if q != p) for p in POINTS]
     to_results = np.array([[v[k] for v in values] + [float(k == RESULTS - 1)] for k in range(RESULTS)])
-    of_kernel = np.array([[x / d for x in v[:KERNEL]] for v, d in zip(values, apart, strict=True)] + [[0, 0, 1]])
+    of_kernel = np.array([[x / d for x in v[:KERNEL]] for v, d in zip(values, denominators, strict=True)] + [[0, 0, 1]])
     of_data = np.zeros((TILE, TILE))
     for k, p in enumerate(POINTS):
         of_data[k, : TILE - 1] = np.poly([q for q in POINTS if q != p])[::-1]
@@ -62,13 +74,8 @@ def _in_a_plane(matrix: np.ndarray) -> np.ndarray:
 
 #: The 2-d transforms: (36, 36) of a tile of data, (36, 9) of a kernel, (16, 36) to a tile of results.
 OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
-POSITIONS = TILE * TILE
-#: Numbers in a line of a cache.
-LINE = 16
-#: The tiles that are few, and the most filters that are then computed at once: with 256 channels their kernels take 2 MB.
-FEW, FILTERS = 32, 64
-#: Bytes of a block that holds all tiles.
-EVERYTHING = 1 << 40
+#: Bytes of a block of transformed tiles that machine code multiplies, and of the largest one, for which many sums are read and written.
+BLOCK, LARGEST_BLOCK = 2 << 20, 8 << 20
 
 
 class InMachineCode(NamedTuple):
@@ -104,6 +111,47 @@ def is_applicable(g: Geometry) -> bool:
     return g.kernel == (3, 3) and g.is_dense and g.dilate == (1, 1) and g.groups == 1 and max(g.pad) <= 2
 
 
+def is_in_machine_code(g: Geometry) -> bool:
+    """Whether machine code transforms the images as they are, and multiplies their tiles in groups of channels."""
+    return are_grouped(g.channels, g.filters) and _in_machine_code() is not None
+
+
+class GroupedTiles(ImageBlocks):
+    """Blocks of tiles in groups of channels, which machine code transforms; a row of an `ImageBlock` is a row of tiles.
+
+    Parameters
+    ----------
+    g, out
+        The convolution, and the size of the images whose parts the tiles stand for.
+    channels, nbytes
+        The most channels of tiles, and the approximate size of a block of as many.
+    """
+
+    def __init__(self, g: Geometry, out: Sizes, channels: int, nbytes: int) -> None:
+        down, self.across = (-(-o // RESULTS) for o in out)
+        row_bytes = 4 * self.across * POSITIONS * in_groups(channels)
+        super().__init__(g, down, row_bytes, nbytes)
+        # threads share the work on a block, so blocks need not be as many as threads
+        self.images = max(1, min(nbytes // (row_bytes * down), g.n))
+
+    def blocks(self) -> Iterator[ImageBlock]:
+        """All of them."""
+        for first, count in self.images_of():
+            yield from self.blocks_of(first, count)
+
+    def buffer(self, channels: int) -> np.ndarray:
+        """Memory for the tiles of a block."""
+        return _empty(POSITIONS * apart(self.images * self.band * self.across * in_groups(channels)))
+
+    def transformed(self, block: ImageBlock, x: np.ndarray, pad: Sizes, matrix: Matrix, buffer: np.ndarray) -> tuple[Tiling, np.ndarray]:
+        """The tiles of a block of images (n, channels, h, w), transformed by a matrix into a buffer."""
+        tiles = by_position(buffer, block.images * block.rows * self.across * in_groups(x.shape[1]))
+        tiling = Tiling(block.images, block.top, block.rows, self.across, x.shape[1], tiles.strides[0])
+        some = x[block.first : block.first + block.images]
+        in_machine_code(TRANSFORMS, tiling, Images.of(some), pad, matrix)(some, tiles)
+        return tiling, tiles
+
+
 class Tiles(ImageBlocks):
     """Buffers for blocks of tiles; a row of an `ImageBlock` is a row of tiles.
 
@@ -124,7 +172,7 @@ class Tiles(ImageBlocks):
         self.image = _empty(self.images, *[RESULTS * t + KERNEL - 1 for t in (down, self.across)], before)
         self.image.fill(0)
         most = self.images * self.band * self.across
-        self.data, self.sums = _empty(POSITIONS * _apart(most * before)), _empty(POSITIONS * most * after)
+        self.data, self.sums = _empty(POSITIONS * apart(most * before)), _empty(POSITIONS * most * after)
         self.places = _empty(RESULTS**2 * most * after)
         self.code = _in_machine_code()
         if self.code is None:
@@ -146,7 +194,7 @@ class Tiles(ImageBlocks):
 
     def transform(self, block: ImageBlock) -> np.ndarray:
         """Transform a block's tiles of the loaded images: (36, tiles, channels)."""
-        found = _by_position(self.data, self.number(block) * self.before)
+        found = by_position(self.data, self.number(block) * self.before)
         image = self.image[:, RESULTS * block.top :]
         if self.code is not None:
             steps = self.steps(block, self.before, True)
@@ -161,11 +209,11 @@ class Tiles(ImageBlocks):
     def steps(self, block: ImageBlock, channels: int, has_gaps: bool = False) -> tuple[int, ...]:
         """Bytes from image to image, from row to row and from column to column of tiles, and between the rows and the columns of a tile.
 
-        They are those of an array (36, tiles, channels), with gaps as `_by_position` leaves them or without.
+        They are those of an array (36, tiles, channels), with gaps as `by_position` leaves them or without.
         """
         step, elements = 4 * channels, self.number(block) * channels
-        apart = 4 * (_apart(elements) if has_gaps else elements)
-        return block.rows * self.across * step, self.across * step, step, TILE * apart, apart
+        position = 4 * (apart(elements) if has_gaps else elements)
+        return block.rows * self.across * step, self.across * step, step, TILE * position, position
 
     def multiply(self, data: np.ndarray, kernels: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
@@ -238,17 +286,6 @@ def _empty(*shape: int) -> np.ndarray:
     return POOL.empty(shape, np.dtype(np.float32))
 
 
-def _apart(elements: int) -> int:
-    """The distance of one position's elements from the next one's: an odd number of cache lines, which the cache can hold side by side."""
-    return (-(-elements // LINE) | 1) * LINE
-
-
-def _by_position(buffer: np.ndarray, elements: int) -> np.ndarray:
-    """The beginning of a buffer as (36, elements), with gaps."""
-    apart = _apart(elements)
-    return buffer[: POSITIONS * apart].reshape(POSITIONS, apart)[:, :elements]
-
-
 def _kernels_of_data(weight: np.ndarray) -> np.ndarray:
     """The transformed kernels of a weight (a, b, 3, 3) for results with channels b: (36, a, b), rotated by half a turn."""
     a, b = weight.shape[:2]
@@ -273,51 +310,27 @@ def _kernels(weight: np.ndarray) -> np.ndarray:
 def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
     """Kernels (a, 9, b) transformed: (36, a, b)."""
     a, _, b = elements.shape
-    found, apart, step = _by_position(_empty(POSITIONS * _apart(a * b)), a * b), 4 * _apart(a * b), 4 * b
-    transform(found, (0, 0, step, TILE * apart, apart), elements, (0, 0, KERNEL**2 * step, KERNEL * step, step), (1, 1, a, b))
+    found, step = by_position(_empty(POSITIONS * apart(a * b)), a * b), 4 * b
+    position = found.strides[0]
+    transform(found, (0, 0, step, TILE * position, position), elements, (0, 0, KERNEL**2 * step, KERNEL * step, step), (1, 1, a, b))
     return found.reshape(POSITIONS, a, b)
 
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
-    if _convolve_few(g, data, weight, out):
+    if _correlate_in_machine_code(g, data, weight, g.pad, out):
         return
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
     _correlate(make, data, _kernels(weight), g.pad, out)
 
 
-def _convolve_few(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> bool:
-    """`convolve` for one image of a few tiles, some filters at a time: their kernels are still in the cache when they are multiplied.
-
-    False if there are more tiles, which BLAS multiplies as fast, or no machine code.
-    """
-    number = math.prod(-(-o // RESULTS) for o in g.out)
-    if g.n > 1 or number > FEW or _in_machine_code() is None:
-        return False
-    filters = next((k for k in range(FILTERS, LINE - 1, -1) if g.filters % k == 0), 0)
-    if not filters:
-        return False
-    apart = _apart(g.channels * filters), _apart(number * g.channels)
-    multiply = batched_product(POSITIONS, number, g.channels, filters, apart)
-    if multiply is None:
-        return False
-    work = Tiles(g, g.out, g.channels, filters, EVERYTHING)
-    (block,) = work.blocks_of(0, 1)
-    work.load(data, g.pad)
-    tiles, sums = work.transform(block), work.sums_of(block)
-    for k in range(0, g.filters, filters):
-        some = weight[k : k + filters]
-        if some.flags.c_contiguous:  # read in order, which the processor foresees; transposing reads a line here and a line there
-            some.reshape(-1)[::LINE].max()
-        multiply(_kernels(some), tiles, sums, sums)
-        work.inverse_transform(sums, block, out[:, k : k + filters])
-    return True
-
-
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
+    pad = tuple([KERNEL - 1 - p for p in g.pad])
+    if _correlate_in_machine_code(g, result, weight, pad, out, is_of_data=True):
+        return
     make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
-    _correlate(make, result, _kernels_of_data(weight), tuple(KERNEL - 1 - p for p in g.pad), out)
+    _correlate(make, result, _kernels_of_data(weight), pad, out)
 
 
 def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray, pad: Sizes, out: np.ndarray) -> None:
@@ -329,8 +342,26 @@ def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray,
     for_images(make, process)
 
 
+def _correlate_in_machine_code(
+    g: Geometry, data: np.ndarray, weight: np.ndarray, pad: Sizes, out: np.ndarray, is_of_data: bool = False
+) -> bool:
+    """Correlate with the kernels of a weight, or for the gradient of the data with rotated ones; False if no machine code does."""
+    if not is_in_machine_code(g) or not weight.flags.c_contiguous:
+        return False
+    of_data, to_results, _, *of_kernels = _matrices()
+    work = GroupedTiles(g, out.shape[2:], data.shape[1], BLOCK)
+    buffer = work.buffer(data.shape[1])
+    for block in work.blocks():
+        tiling, tiles = work.transformed(block, data, pad, of_data, buffer)
+        part = block._replace(top=RESULTS * block.top, rows=RESULTS * block.rows).of(out)
+        in_machine_code(PRODUCTS, tiling, Images.of(part), of_kernels[is_of_data], to_results, is_of_data)(weight, tiles, part)
+    return True
+
+
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_weight`` into ``out``: products are summed over tiles and transformed back once."""
+    if _sum_in_machine_code(g, data, result, out):
+        return
 
     def process(work: Tiles, first: int, count: int, total: Total) -> None:
         work.load(data[first : first + count], g.pad)
@@ -341,3 +372,20 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
     sum_over_images(partial(Tiles, g, g.out, g.channels, g.filters, nbytes), process, sums)
     # the transpose of the kernels' transform: 36 positions back to 9 elements
     multiply(sums.reshape(POSITIONS, -1).T, OF_KERNEL, out.reshape(-1, KERNEL * KERNEL))
+
+
+def _sum_in_machine_code(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> bool:
+    """`convolve_weight` with tiles in groups of channels; False if no machine code does."""
+    if not is_in_machine_code(g):
+        return False
+    of_data, _, from_results, of_kernel, _ = _matrices()
+    nbytes = max(BLOCK, min(4 * POSITIONS * g.filters * g.channels, LARGEST_BLOCK))
+    work = GroupedTiles(g, g.out, max(g.channels, g.filters), nbytes)
+    blocks, buffers = [*work.blocks()], [work.buffer(channels) for channels in (g.channels, g.filters)]
+    sums = _empty(POSITIONS * g.filters * g.channels if len(blocks) > 1 else 0)
+    for k, block in enumerate(blocks):
+        of, tiles = work.transformed(block, data, g.pad, of_data, buffers[0])
+        of_results, results = work.transformed(block, result, (0, 0), from_results, buffers[1])
+        ends = k == 0, k == len(blocks) - 1
+        in_machine_code(SUMS, of, of_results, tuple(zip(*of_kernel, strict=True)), *ends)(tiles, results, sums, out)
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import get_args
 
 import numpy as np
@@ -12,7 +13,7 @@ import twofold as mx
 from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.graph.tables import drop_generation
-from twofold_numpy import convolution, direct, image_blocks, tune, winograd
+from twofold_numpy import convolution, image_blocks, tiles, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
@@ -175,45 +176,82 @@ def test_winograds_transforms_are_the_same_in_machine_code(count, channels, filt
                 np.testing.assert_allclose(out, exact, rtol=0, atol=2e-5 * abs(exact).max())
 
 
+@pytest.fixture
+def poisoned(monkeypatch):
+    """Memory that is not written reads as NaN."""
+    from twofold_numpy.jit import handoff, image_tiles
+
+    for module in (image_tiles, handoff):
+        monkeypatch.setattr(module, "scratch_memory", lambda nbytes: np.full(nbytes, 255, np.uint8))
+    monkeypatch.setattr(winograd, "_empty", lambda *shape: np.full(shape, np.nan, F32))
+
+
+def in_order(x, order):
+    """An array of float32 with its axes in this order in memory."""
+    return x.astype(F32).transpose(order).copy().transpose(np.argsort(order))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("channels", "filters", "size", "pad", "at_once"),
+    ("images", "channels", "filters", "size", "pad", "is_grouped"),
     [
-        *[
-            (1, 16, (3, 5), 1, 16),
-            (33, 48, (13, 14), 1, 48),
-            (20, 100, (7, 7), 2, 50),
-            (130, 128, (14, 14), 0, 64),
-            (5, 130, (4, 32), 1, 26),
-        ],
-        # more tiles than a few; filters that blocks cannot share out evenly; more images than one
-        *[(8, 32, (24, 24), 1, 0), (8, 37, (14, 14), 1, 37), (8, 67, (14, 14), 1, 0)],
+        *[(1, 16, 16, (3, 5), 1, True), (1, 80, 48, (13, 14), 1, True), (2, 128, 272, (7, 7), 2, True), (3, 48, 64, (9, 30), 0, True)],
+        # channels of which not all kernels stay in the cache, and tiles that several pieces share
+        *[(1, 336, 336, (6, 5), 1, True), (1, 16, 16, (58, 70), 1, True)],
+        *[(1, 8, 32, (24, 24), 1, False), (2, 40, 56, (14, 14), 1, False)],
     ],
 )
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
-def test_few_tiles_are_multiplied_some_filters_at_a_time(channels, filters, size, pad, at_once, monkeypatch):
+def test_tiles_of_groups_of_channels_give_the_same_bits_in_every_layout(
+    kind, images, channels, filters, size, pad, is_grouped, monkeypatch, poisoned
+):
     monkeypatch.setattr(SETTINGS, "jit", True)
-    products = []
-
-    def batched_product(*of):
-        products.append(of)
-        return direct.batched_product(*of)
-
-    monkeypatch.setattr(winograd, "batched_product", batched_product)
-    g = Geometry(1, channels, filters, 1, size, (3, 3), (1, 1), (1, 1), (pad, pad))
+    made = []
+    monkeypatch.setattr(winograd, "in_machine_code", lambda *of: made.append(of) or tiles.in_machine_code(*of))
+    g = Geometry(images, channels, filters, 1, size, (3, 3), (1, 1), (1, 1), (pad, pad))
     draw = np.random.default_rng(4)
-    first, second = (draw.standard_normal(a.shape) for a in operands("forward", g))
-    exact = np.empty(shape_of("forward", g))
-    algorithm("forward", Choice("gathered", 1 << 22))(g, first, second, exact)
-    outs = []
-    for threads in (1, 2):
+    first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
+    exact = np.empty(shape_of(kind, g))
+    algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
+    plain, blocks = (0, 1, 2, 3), (winograd.BLOCK, 1)
+    outs: dict[int, list[np.ndarray]] = {block: [] for block in blocks}
+    for block, threads, order in product(blocks, (1, 2), (plain, (0, 2, 3, 1))):
         monkeypatch.setattr(SETTINGS, "threads", threads)
-        for order in ((0, 1, 2, 3), (0, 2, 3, 1)):
-            a, b = (x.astype(F32).transpose(order).copy().transpose(np.argsort(order)) for x in (first, second))
-            outs.append(np.full([exact.shape[k] for k in order], np.nan, F32).transpose(np.argsort(order)))
-            algorithm("forward", Choice("winograd", 1 << 22))(g, a, b, outs[-1])
-            np.testing.assert_allclose(outs[-1], exact, rtol=0, atol=2e-5 * abs(exact).max())
-            np.testing.assert_array_equal(outs[-1], outs[0])
-    assert {columns for _, _, _, columns, _ in products} == ({at_once} if at_once else set())
+        monkeypatch.setattr(winograd, "BLOCK", block)
+        monkeypatch.setattr(winograd, "LARGEST_BLOCK", block)
+        out = in_order(np.full(exact.shape, np.nan), plain if kind == "weight" else order)
+        algorithm(kind, Choice("winograd", 1 << 22))(g, in_order(first, order), in_order(second, order if kind == "weight" else plain), out)
+        np.testing.assert_allclose(out, exact, rtol=0, atol=2e-5 * abs(exact).max())
+        outs[block].append(out)
+    # sums over the tiles of blocks are added, so a weight's gradient depends on these
+    for same in outs.values() if kind == "weight" else [outs[blocks[0]] + outs[1]]:
+        if is_grouped:
+            assert all(np.array_equal(out, same[0]) for out in same)
+    assert bool(made) is is_grouped
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):
+    from twofold_numpy.jit import image_tiles, tile_products, tile_weights
+
+    own = compiler()
+    caches = [cache for module in (image_tiles, tile_products, tile_weights) for cache in (module._bound, module._code)]
+    monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=bits))
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        for kind, filters, order in product(KINDS, (48, 256), ((0, 1, 2, 3), (0, 2, 3, 1))):
+            g, draw = Geometry(1, 80, filters, 1, (13, 21), (3, 3), (1, 1), (1, 1), (1, 1)), np.random.default_rng(4)
+            first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
+            exact = np.empty(shape_of(kind, g))
+            algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
+            out = in_order(np.full(exact.shape, np.nan), (0, 1, 2, 3) if kind == "weight" else order)
+            algorithm(kind, Choice("winograd", 1 << 22))(g, in_order(first, order), second.astype(F32), out)
+            np.testing.assert_allclose(out, exact, rtol=0, atol=2e-5 * abs(exact).max())
+    finally:
+        for cache in caches:
+            cache.cache_clear()
 
 
 def test_winograd_transforms_match_their_interpolation_points():
@@ -272,12 +310,16 @@ def test_memory_order_changes_no_bit(name, kind, nbytes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_algorithms_that_take_channels_last_report_a_gain(kind):
+def test_only_algorithms_that_take_channels_last_report_a_gain(kind, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", False)
     op = {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}[kind]
     g = tune.geometry(8, 64, 56, 64, 3, pad=1)
     facts = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": 1, "size": g.size, "kernel": g.kernel}
     first, second = (a.shape for a in operands(kind, g))
     assert 0 < convolution.bytes_saved(op, facts, first, second, "float32") <= 8 * 64 * 56 * 56 * 4 * 2
+    if len(WAYS) > 1:
+        monkeypatch.setattr(SETTINGS, "jit", True)
+        assert convolution.bytes_saved(op, facts, first, second, "float32") == 0
     for dtype in ("float16", "int32"):
         assert convolution.bytes_saved(op, facts, first, second, dtype) is None
     g = tune.geometry(8, 64, 56, 256, 1)

@@ -243,10 +243,10 @@ def test_phases_have_the_elements_of_the_kernel_that_reach_them():
 
 
 def test_the_table_weighs_a_pass_over_results_against_winograds_algorithm():
-    """Layers with few channels, or with large kernels to transform for a small image; layers of ResNets; and products over channels."""
-    few, small, many = (tune.geometry(*sizes, 3, pad=1) for sizes in ((32, 16, 32, 16), (1, 512, 7, 512), (8, 256, 14, 256)))
+    """Layers with few channels, which have groups of these or not; layers of ResNets; and products over channels."""
+    few, groups, many = (tune.geometry(*sizes, 3, pad=1) for sizes in ((8, 20, 32, 20), (32, 16, 32, 16), (8, 256, 14, 256)))
     assert convolution.chosen("forward", few, F32, True) is direct.convolve
-    assert convolution.chosen("forward", small, F32, True) is direct.convolve
+    assert convolution.chosen("forward", groups, F32, True) is not direct.convolve
     assert convolution.chosen("forward", many, F32, True) is not direct.convolve
     for channels, side, filters in ((256, 56, 64), (1024, 14, 256), (512, 7, 2048), (512, 14, 512)):
         assert convolution.chosen("forward", tune.geometry(8, channels, side, filters, 1), F32, True) is direct.convolve

@@ -33,9 +33,12 @@ from collections.abc import Callable
 from functools import cache
 from types import BuiltinFunctionType
 
+import numpy as np
+
 from twofold.backend import workers
 from twofold.backend.ledger import HAND_OFFS
 
+from ..memory import scratch_memory
 from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
 from .compiler import Code, Compiler
 from .llvm_text import llvm_text
@@ -43,6 +46,8 @@ from .llvm_text import llvm_text
 #: Positions of the words; words that different threads write are in different cache lines.
 OWNER, FINISHED, REFUSED, LONGEST, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 18, 24, 25, 26, 27, 32, 33, 40
 CORES, MASK_WORDS = 48, 16
+#: Bytes of a cache line.
+LINE = 64
 FIRST_HELPER, HELPER_SIZE = CORES + MASK_WORDS, 8
 #: The most (some 100 µs) and the fewest iterations for which a helper spins for work: half as many each time it finds none.
 PATIENCE, LEAST_PATIENCE = 4_500, 100
@@ -55,7 +60,7 @@ GRACE, MOST_ALONE = 20_000, 100_000_000
 #: Computations of any number of pieces, each ``piece(words, arguments, count, piece)``, with BLAS held to one thread.
 IN_PIECES = (
     *("product", "packed_product", "row_product", "direct", "depthwise", "depthwise_weights", "windows", "window_rows"),
-    "tile_transform",
+    *("tile_transform", "image_tiles", "tile_product", "tile_weight"),
 )
 
 _board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * workers.MOST))()
@@ -86,6 +91,18 @@ def module(function: str, x86: bool, **more: str | int) -> str:
 def code_of(own: Compiler, function: str, **more: str | int) -> Code:
     """The machine code of a `module`."""
     return own.built(module(function, own.triple.startswith("x86"), **more))
+
+
+def thread_memory(threads: int, size: int) -> np.ndarray:
+    """Scratch memory for a task in pieces: ``size`` bytes for each thread, a multiple of a cache line; ``llvm/slots.ll`` finds a thread's.
+
+    It stays in the cache of the thread's core. Memory for each piece would be as large as all pieces together, and a line that another core
+    has written takes as long to get as one of the memory.
+    """
+    marks = LINE + -(-8 * threads // LINE) * LINE
+    found = scratch_memory(marks + threads * size)
+    found[:marks] = 0  # no thread has any of it yet
+    return found
 
 
 def _nothing() -> None:

@@ -15,7 +15,8 @@ from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
-from ..winograd import Matrix, Transform
+from ..tiles import Matrix
+from ..winograd import Transform
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import code_of
@@ -70,7 +71,8 @@ def _code(matrix: Matrix) -> Code:
     words["TILE"] = "\n".join(line for side in ("from", "to") for line in _address(side))
     words["LANE_NUMBERS"] = ", ".join(f"i64 {k}" for k in range(lanes))
     words["REST"] = "\n".join(f"  {line}" for line in splat("%rest.all", "%rest", "i64", lanes))
-    words["FUNCTIONS"] = "\n".join(line for is_part in (False, True) for line in _tile(matrix, lanes, is_part))
+    functions = ("whole", False), ("part", True)
+    words["FUNCTIONS"] = "\n".join(line for name, is_part in functions for line in transform_function(name, matrix, lanes, is_part))
     return code_of(own, "tile_transform", **words)
 
 
@@ -84,12 +86,12 @@ def _address(side: str) -> Iterator[str]:
         before = after
 
 
-def _tile(matrix: Matrix, lanes: int, is_part: bool) -> Iterator[str]:
-    """The function that transforms a vector of channels of a tile, or a part of one."""
+def transform_function(name: str, matrix: Matrix, lanes: int, is_part: bool = False) -> Iterator[str]:
+    """The function that transforms a vector of channels of a tile, or with a mask a part of one."""
     vector, mask = f"<{lanes} x float>", f"<{lanes} x i1>"
     before, after = range(len(matrix[0])), range(len(matrix))
     steps = ", ".join(f"i64 %{name}" for name in ("from.i", "from.j", "to.i", "to.j"))
-    name, masked = ("part", f", {mask} %mask") if is_part else ("whole", "")
+    masked = f", {mask} %mask" if is_part else ""
     yield f"define internal void @{name}(ptr %to, ptr %from, {steps}{masked}) noinline nounwind {{\nentry:"
     for side, places in (("from", before), ("to", after)):
         for k in places:

@@ -37,16 +37,18 @@ def _transpose(own: Compiler, item: int) -> Transpose:
     return run
 
 
-def square(kind: str, item: int, n: int, first: int, step: str) -> Iterator[str]:
+def square(kind: str, item: int, n: int, first: int, step: str, mask: str = "") -> Iterator[str]:
     """Load ``n`` rows of ``n`` elements from column ``first`` of a tile on, interleave them until they are columns, and store these.
 
-    ``step`` names the number of elements from one column of the result to the next.
+    ``step`` names the number of elements from one column of the result to the next. Of floats, a mask may name those that are loaded; the
+    others are zero.
     """
     vector = f"<{n} x {kind}>"
     names = [f"%s{first}.{k}" for k in range(n)]
     for k, name in enumerate(names):
         yield f"  {name}.at = getelementptr {kind}, ptr %x.{k}, i64 {first}"
-        yield f"  {name} = load {vector}, ptr {name}.at, align {item}"
+        masked = f"call {vector} @llvm.masked.load.v{n}f32.p0(ptr {name}.at, i32 {item}, <{n} x i1> {mask}, {vector} zeroinitializer)"
+        yield f"  {name} = {masked if mask else f'load {vector}, ptr {name}.at, align {item}'}"
     low, high = (", ".join(f"i32 {k // 2 + start + n * (k % 2)}" for k in range(n)) for start in (0, n // 2))
     # each round pairs a vector with the one half of them further on; after log2(n) rounds every element is in its place
     for turn in range(n.bit_length() - 1):

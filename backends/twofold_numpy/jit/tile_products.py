@@ -1,0 +1,219 @@
+"""Machine code of the products of Winograd's algorithm, with the transforms of kernels and results; ``llvm/tile_product.ll`` has its loops.
+
+A piece computes the results of some filters from all channels of the transformed tiles. It transforms their kernels itself: they are
+36 numbers for each 9 of the weight, which memory and other cores would not give as fast as they are computed. A sum is one chain of fused
+multiply-adds over the channels: bits depend neither on threads nor on other filters and tiles.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from twofold.backend import workers
+from twofold.config import ON_CHANGE
+
+from ..blas import blas
+from ..tiles import CHANNELS, KERNEL, POSITIONS, RESULTS, TILE, Images, Matrix, MultiplyTiles, Tiling
+from .callables import KEEP_GIL, builtin_of
+from .compiler import Code, compiler
+from .handoff import LINE, code_of, thread_memory
+from .ir import splat
+from .llvm_text import data_addresses, llvm_text, loaded_words
+from .products import never, shared_words
+from .tile_transforms import transform_function
+from .transpose import square
+
+#: The numbers of the code after those of all computations in pieces.
+SIZES = ("channels", "depth", "tiles.number", "blocks", "splits", "slots", "rows", "across", "height", "width")
+STEPS = (
+    "weight.filter",
+    "weight.channel",
+    "kernels.apart",
+    "tiles.apart",
+    "tiles.group",
+    "out.image",
+    "out.channel",
+    "out.row",
+    "out.column",
+)
+SCRATCH = ("scratch.size", "elements.from", "pixels.from", "sums.from")
+#: The filters of a piece, if there are enough pieces, or else.
+MANY, FEW = 32, 16
+#: Pieces that are wanted, and the least tiles of a piece, for which its kernels are transformed.
+PIECES, LEAST_TILES = 8, 100
+#: Sums that are held in registers, where there are 32 of these or 16.
+MOST_SUMS, MOST_SUMS_OF_16 = 28, 12
+#: Bytes of transformed kernels that stay in a core's cache.
+KEPT = 640 << 10
+#: Bytes of a number.
+ITEM = 4
+#: Nanoseconds of a vector of 16 products, about.
+PRODUCTS = 0.3
+
+
+def tile_products(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool) -> MultiplyTiles | None:
+    """A function of a weight, transformed tiles and the result, for these sizes and steps; None without a compiler."""
+    return None if compiler() is None or blas() is None else _bound(of, out, of_kernel, to_results, is_of_data)
+
+
+@lru_cache(1024)
+def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool) -> MultiplyTiles:
+    own, library = compiler(), blas()
+    assert own is not None  # `tile_products` has asked
+    assert library is not None
+    lanes = own.machine.vector_bits // 32
+    filters = MANY if out.channels % MANY == 0 and out.channels >= PIECES * MANY else FEW
+    vectors = filters // lanes
+    most = max(1, (MOST_SUMS_OF_16 if own.machine.vector_bits == 256 else MOST_SUMS) // vectors)
+    blocks = -(-of.number // most)
+    tiles = -(-of.number // blocks)
+    groups = out.channels // filters
+    splits = max(1, min(-(-PIECES // groups), of.number // LEAST_TILES, blocks))
+    depth = max(CHANNELS, KEPT // (POSITIONS * filters * ITEM) // CHANNELS * CHANNELS)
+    apart = (min(depth, of.channels) * filters * ITEM // LINE | 1) * LINE
+    parts = [POSITIONS * apart, (KERNEL**2 + 1) * lanes * lanes * ITEM, 2 * RESULTS**2 * lanes * ITEM]
+    offsets = [sum(parts[:k]) for k in range(len(parts) + 1)]
+    size = offsets[-1] + POSITIONS * -(-blocks // splits) * tiles * filters * ITEM
+    pieces, threads = groups * splits, workers.count()
+    nanoseconds = PRODUCTS * POSITIONS * of.number * of.channels * out.channels / lanes
+    code = _code(of_kernel, to_results, filters, tiles, out.is_last, is_of_data)
+    # from filter to filter and from channel to channel, whichever is the first axis of the weight
+    steps = [of.channels * KERNEL**2 * ITEM, KERNEL**2 * ITEM]
+    if is_of_data:
+        steps = [KERNEL**2 * ITEM, out.channels * KERNEL**2 * ITEM]
+    numbers = [
+        *shared_words(own, library, pieces, nanoseconds),
+        of.channels,
+        depth,
+        of.number,
+        blocks,
+        splits,
+        workers.count(),
+        of.rows,
+        of.across,
+    ]
+    numbers += [*out.size, *steps, apart, of.apart, of.number * CHANNELS * ITEM, *out.strides, size, *offsets[1:]]
+    run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
+
+    def products(weight: np.ndarray, tiles: np.ndarray, out: np.ndarray) -> None:
+        run(weight, tiles, out, thread_memory(threads, size))
+
+    return products
+
+
+ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
+
+
+@lru_cache(256)
+def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, is_last: bool, is_of_data: bool) -> Code:
+    """The code for so many filters of a piece and tiles at once, and results with channels last or first in memory."""
+    own = compiler()
+    assert own is not None
+    lanes = own.machine.vector_bits // 32
+    vectors, step = filters // lanes, lanes * ITEM
+    words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words((*SIZES, *STEPS, *SCRATCH)))}
+    words["DATA"] = "\n".join(data_addresses(("weight", "tiles", "out", "scratch"), own.machine.head))
+    words |= {"FILTERS": filters, "LANES": lanes, "VECTORS": vectors, "TILES": tiles, "CHANNELS": CHANNELS, "POSITIONS": POSITIONS}
+    words |= {"TILE": TILE, "ELEMENTS": KERNEL**2, "TILE_BYTES": CHANNELS * ITEM, "VECTOR_BYTES": step}
+    words |= {"SUMS": tiles * filters, "SUMS_POSITION": tiles * filters * ITEM, "SUMS_ROW": TILE * tiles * filters * ITEM}
+    words |= {"PIXELS_ROW": RESULTS * step, "ELEMENTS_ROW": KERNEL * step}
+    # squares of filters and elements: those of one channel, or of as many channels as there are lanes, one after the other
+    words |= {"SQUARES": lanes, "SQUARE_APART": "%weight.channel", "SQUARE_ELEMENTS": KERNEL**2} if is_of_data else {}
+    words |= {} if is_of_data else {"SQUARES": KERNEL**2, "SQUARE_APART": step, "SQUARE_ELEMENTS": lanes}
+    words["PREFETCHES"] = "\n".join(_prefetches(lanes))
+    words["SQUARE"], words["OF_SQUARE"] = (
+        "\n".join(transposition(lanes, lanes)),
+        "\n".join(transposition(lanes, KERNEL**2 if is_of_data else lanes)),
+    )
+    words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors, tiles).items()}
+    words["STORE"] = "\n".join(_stored_last(lanes) if is_last else _stored_first(lanes))
+    transforms = ((of_kernel, "whole_kernel"), (to_results, "whole_results"))
+    words["TRANSFORMS"] = "\n".join(line for matrix, name in transforms for line in transform_function(name, matrix, lanes))
+    return code_of(own, "tile_product", **words, SLOTS=llvm_text("slots"))
+
+
+def _prefetches(lanes: int) -> Iterator[str]:
+    """Fetch what the next channels have of the filters' elements, as much as is transposed now."""
+    yield "  %later.0 = getelementptr i8, ptr %from, i64 %chunk.size"
+    for k in range(lanes):
+        yield f"  %later.{k} = getelementptr i8, ptr %later.{k - 1}, i64 %weight.filter" if k else ""
+        yield f"  call void @llvm.prefetch.p0(ptr %later.{k}, i32 0, i32 3, i32 1)"
+
+
+def transposition(lanes: int, width: int) -> Iterator[str]:
+    """Transpose ``width`` columns of as many rows as there are lanes, a square after the other; columns beyond them are taken for zeros."""
+    yield from (f"  %x.{k} = getelementptr i8, ptr %x.{k - 1}, i64 %step" for k in range(1, lanes))
+    for first in range(0, width, lanes):
+        inside = [str(first + k < width).lower() for k in range(lanes)]
+        mask = f"<{', '.join(f'i1 {one}' for one in inside)}>" if "false" in inside else ""
+        yield from square("float", ITEM, lanes, first, "width", mask)
+
+
+def _multiplied(lanes: int, vectors: int, tiles: int) -> dict[str, list[str]]:
+    """The parts of the function that multiplies, by name: sums of tiles and filters are in registers."""
+    vector, cells = f"<{lanes} x float>", [*product(range(tiles), range(vectors))]
+    found: dict[str, list[str]] = {"LOADED_SUMS": [], "FIRST_SUMS": [], "GROUP_SUMS": [], "CHANNEL_SUMS": [], "STORED_SUMS": []}
+    for t, v in cells:
+        name, offset = f"{t}.{v}", (t * vectors + v) * lanes
+        at = f"getelementptr float, ptr %sums, i64 {offset}"
+        found["LOADED_SUMS"].append(f"  %known.{name}.at = {at}\n  %known.{name} = load {vector}, ptr %known.{name}.at, align 4")
+        found["FIRST_SUMS"].append(f"  %first.{name} = phi {vector} [ zeroinitializer, %entry ], [ %known.{name}, %load ]")
+        found["GROUP_SUMS"].append(f"  %before.{name} = phi {vector} [ %first.{name}, %start ], [ %next.{name}, %group.done ]")
+        found["CHANNEL_SUMS"].append(f"  %sum.{name} = phi {vector} [ %before.{name}, %group ], [ %next.{name}, %channel ]")
+        found["STORED_SUMS"].append(f"  %to.{name} = {at}\n  store {vector} %next.{name}, ptr %to.{name}, align 4")
+    lines = found["MULTIPLIED"] = []
+    for v in range(vectors):
+        lines.append(f"  %k.{v}.at = getelementptr float, ptr %kernels.c, i64 {v * lanes}")
+        lines.append(f"  %k.{v} = load {vector}, ptr %k.{v}.at, align 4")
+    for t in range(tiles):
+        lines.append(f"  %x.{t}.at = getelementptr float, ptr %tiles.c, i64 {t * CHANNELS}")
+        lines.append(f"  %x.{t} = load float, ptr %x.{t}.at, align 4")
+        lines += [f"  {line}" for line in splat(f"%x.{t}.all", f"%x.{t}", "float", lanes)]
+        for v in range(vectors):
+            operands = f"{vector} %x.{t}.all, {vector} %k.{v}, {vector} %sum.{t}.{v}"
+            lines.append(f"  %next.{t}.{v} = call {vector} @llvm.fma.v{lanes}f32({operands})")
+    return found
+
+
+def _stored_last(lanes: int) -> Iterator[str]:
+    """Store the filters' results of a pixel side by side."""
+    vector = f"<{lanes} x float>"
+    yield "  br label %pixel.0.0"
+    places = [*product(range(RESULTS), range(RESULTS))]
+    for n, (i, j) in enumerate(places):
+        after = "pixel.{}.{}".format(*places[n + 1]) if n + 1 < len(places) else "done"
+        name = f"{i}.{j}"
+        yield f"pixel.{name}:\n  %is.row.{name} = icmp sgt i64 %height, {i}\n  %is.column.{name} = icmp sgt i64 %width, {j}"
+        yield f"  %is.inside.{name} = and i1 %is.row.{name}, %is.column.{name}"
+        yield f"  br i1 %is.inside.{name}, label %inside.{name}, label %{after}\ninside.{name}:"
+        yield f"  %from.{name} = getelementptr {vector}, ptr %pixels, i64 {n}\n  %x.{name} = load {vector}, ptr %from.{name}, align 4"
+        yield f"  %row.{name} = mul i64 %row, {i}\n  %column.{name} = mul i64 %column, {j}"
+        yield f"  %to.{name} = add i64 %row.{name}, %column.{name}"
+        yield f"  %at.{name} = getelementptr i8, ptr %out, i64 %to.{name}\n  store {vector} %x.{name}, ptr %at.{name}, align 4"
+        yield f"  br label %{after}"
+    yield "done:"
+
+
+def _stored_first(lanes: int) -> Iterator[str]:
+    """Transpose the results, and store the pixels of a row of each filter side by side."""
+    row, size = f"<{RESULTS} x float>", RESULTS**2
+    yield f"  %planes = getelementptr float, ptr %pixels, i64 {size * lanes}"
+    for k in range(size // lanes):
+        yield f"  %from.{k} = getelementptr float, ptr %pixels, i64 {k * lanes * lanes}"
+        yield f"  %to.{k} = getelementptr float, ptr %planes, i64 {k * lanes}"
+        yield f"  call void @transpose(ptr %from.{k}, i64 {lanes * ITEM}, ptr %to.{k}, i64 {size})"
+    yield from (f"  {line}" for line in splat("%width.all", "%width", "i64", RESULTS))
+    yield f"  %mask = icmp slt <{RESULTS} x i64> <{', '.join(f'i64 {k}' for k in range(RESULTS))}>, %width.all\n  br label %plane"
+    yield "plane:\n  %f = phi i64 [ 0, %entry ], [ %f.next, %plane.done ]"
+    yield f"  %plane.from = getelementptr [{size} x float], ptr %planes, i64 %f"
+    yield "  %plane.offset = mul i64 %f, %channel\n  %plane.to = getelementptr i8, ptr %out, i64 %plane.offset\n  br label %row.0"
+    for i in range(RESULTS):
+        after = f"row.{i + 1}" if i + 1 < RESULTS else "plane.done"
+        yield f"row.{i}:\n  %is.row.{i} = icmp sgt i64 %height, {i}\n  br i1 %is.row.{i}, label %inside.{i}, label %plane.done\ninside.{i}:"
+        yield f"  %from.row.{i} = getelementptr {row}, ptr %plane.from, i64 {i}\n  %x.{i} = load {row}, ptr %from.row.{i}, align 4"
+        yield f"  %to.row.{i}.offset = mul i64 %row, {i}\n  %to.row.{i} = getelementptr i8, ptr %plane.to, i64 %to.row.{i}.offset"
+        yield f"  call void @llvm.masked.store.v{RESULTS}f32.p0({row} %x.{i}, ptr %to.row.{i}, i32 4, <{RESULTS} x i1> %mask)"
+        yield f"  br label %{after}"
+    yield f"plane.done:\n  %f.next = add i64 %f, 1\n  %more = icmp ult i64 %f.next, {lanes}\n  br i1 %more, label %plane, label %end\nend:"

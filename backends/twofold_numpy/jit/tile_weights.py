@@ -1,0 +1,147 @@
+"""Machine code of the gradient of a weight by Winograd's algorithm; ``llvm/tile_weight.ll`` has its loops.
+
+A piece has the sums of some filters and channels for all positions, and makes the elements of their kernels of these when the last tiles
+have been added. A sum is one chain of fused multiply-adds over the tiles of a block, and the blocks' sums are added in their order.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from twofold.backend import workers
+from twofold.config import ON_CHANGE
+
+from ..blas import blas
+from ..tiles import CHANNELS, KERNEL, POSITIONS, STEP, TILE, Matrix, SumTiles, Tiling
+from .callables import KEEP_GIL, builtin_of
+from .compiler import Code, compiler
+from .handoff import LINE, code_of, thread_memory
+from .ir import splat
+from .llvm_text import data_addresses, llvm_text, loaded_words
+from .products import never, shared_words
+from .tile_products import ITEM, PIECES, PRODUCTS, transposition
+from .tile_transforms import transform_function
+
+#: The numbers of the code after those of all computations in pieces.
+NUMBERS = (
+    *("channels", "filters.number", "parts", "tiles.number", "slots", "is.first", "is.last"),
+    *("data.apart", "data.group", "results.apart", "results.group", "scratch.size", "elements.from", "sums.apart"),
+)
+#: Filters that are multiplied at once, channels of a piece if there are enough, the most filters of a piece, and tiles that are added up
+#: before the next filters.
+ROWS, COLUMNS, MOST_FILTERS, TILES = 8, 32, CHANNELS, 64
+
+
+def tile_weights(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_last: bool) -> SumTiles | None:
+    """A function of transformed tiles of data and of results, sums and the weight, for a block of tiles; None without a compiler.
+
+    Sums are only kept in their array if there are several blocks.
+    """
+    return None if compiler() is None or blas() is None else _bound(data, results, to_kernel, is_first, is_last)
+
+
+@lru_cache(1024)
+def _bound(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_last: bool) -> SumTiles:
+    own, library = compiler(), blas()
+    assert own is not None  # `tile_weights` has asked
+    assert library is not None
+    lanes, columns = own.machine.vector_bits // 32, COLUMNS if data.channels % COLUMNS == 0 else STEP
+    parts = data.channels // columns
+    # as many filters as give enough pieces: what a piece reads of the data is read for all of them
+    counts = [f for f in (MOST_FILTERS, COLUMNS) if results.channels % f == 0 and results.channels // f * parts >= PIECES]
+    filters = counts[0] if counts else STEP
+    pieces = results.channels // filters * parts
+    sums, is_kept = POSITIONS * filters * columns * ITEM, not (is_first and is_last)
+    elements = 0 if is_kept else sums
+    size, threads = -(-(elements + 2 * _width(lanes) * lanes * ITEM) // LINE) * LINE, workers.count()
+    nanoseconds = PRODUCTS * POSITIONS * data.number * data.channels * results.channels / lanes
+    numbers = [*shared_words(own, library, pieces, nanoseconds), data.channels, filters, parts, data.number]
+    numbers += [threads, is_first, is_last, data.apart, data.number * CHANNELS * ITEM, results.apart, data.number * CHANNELS * ITEM]
+    numbers += [size, elements, sums if is_kept else 0]
+    code = _code(to_kernel, columns)
+    run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
+
+    def add(data: np.ndarray, results: np.ndarray, sums: np.ndarray, weight: np.ndarray) -> None:
+        run(data, results, sums, weight, thread_memory(threads, size))
+
+    return add
+
+
+ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
+
+
+@lru_cache(16)
+def _code(to_kernel: Matrix, columns: int) -> Code:
+    """The code for so many channels of a piece."""
+    own = compiler()
+    assert own is not None
+    lanes = own.machine.vector_bits // 32
+    vectors, step = columns // lanes, lanes * ITEM
+    words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(NUMBERS))}
+    words["DATA"] = "\n".join(data_addresses(("data", "results", "sums", "out", "scratch"), own.machine.head))
+    words |= {
+        "TILES": TILES,
+        "COLUMNS": columns,
+        "ROWS": ROWS,
+        "LANES": lanes,
+        "VECTORS": vectors,
+        "CHANNELS": CHANNELS,
+        "POSITIONS": POSITIONS,
+    }
+    words |= {"ELEMENTS": KERNEL**2, "ELEMENTS_ROW": KERNEL * step, "VECTOR_BYTES": step}
+    words |= {"SUMS_ROW": TILE * columns * ITEM, "SUMS_LINE": columns * ITEM}
+    words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors).items()}
+    words["STORE"], words["SQUARE"] = "\n".join(_stored(lanes)), "\n".join(transposition(lanes, lanes))
+    words["TRANSFORM"] = "\n".join(transform_function("whole", to_kernel, lanes))
+    return code_of(own, "tile_weight", **words, SLOTS=llvm_text("slots"))
+
+
+def _multiplied(lanes: int, vectors: int) -> dict[str, list[str]]:
+    """The parts of the function that multiplies, by name: the sums are in registers."""
+    vector, cells = f"<{lanes} x float>", [*product(range(ROWS), range(vectors))]
+    found: dict[str, list[str]] = {"TILE_SUMS": [], "ADDED": [], "STORED": []}
+    for r, v in cells:
+        name = f"{r}.{v}"
+        found["TILE_SUMS"].append(f"  %sum.{name} = phi {vector} [ zeroinitializer, %entry ], [ %next.{name}, %tile ]")
+        found["ADDED"].append(f"  %at.{name} = getelementptr float, ptr %sums, i64 {(r * vectors + v) * lanes}")
+        found["ADDED"].append(f"  %before.{name} = load {vector}, ptr %at.{name}, align 4")
+        found["ADDED"].append(f"  %with.{name} = fadd {vector} %before.{name}, %next.{name}")
+        found["STORED"].append(f"  %all.{name} = phi {vector} [ %next.{name}, %end ], [ %with.{name}, %add ]")
+    for r, v in cells:
+        found["STORED"].append(f"  %to.{r}.{v} = getelementptr float, ptr %sums, i64 {(r * vectors + v) * lanes}")
+        found["STORED"].append(f"  store {vector} %all.{r}.{v}, ptr %to.{r}.{v}, align 4")
+    lines = found["MULTIPLIED"] = []
+    for v in range(vectors):
+        lines.append(f"  %d.{v}.at = getelementptr float, ptr %data.t, i64 {v * lanes}")
+        lines.append(f"  %d.{v} = load {vector}, ptr %d.{v}.at, align 4")
+    for r in range(ROWS):
+        lines.append(f"  %r.{r}.at = getelementptr float, ptr %results.t, i64 {r}\n  %r.{r} = load float, ptr %r.{r}.at, align 4")
+        lines += [f"  {line}" for line in splat(f"%r.{r}.all", f"%r.{r}", "float", lanes)]
+        for v in range(vectors):
+            operands = f"{vector} %r.{r}.all, {vector} %d.{v}, {vector} %sum.{r}.{v}"
+            lines.append(f"  %next.{r}.{v} = call {vector} @llvm.fma.v{lanes}f32({operands})")
+    return found
+
+
+def _stored(lanes: int) -> Iterator[str]:
+    """Transpose the elements, which have the channels side by side, and store those of each kernel."""
+    vector, size = f"<{lanes} x float>", KERNEL**2
+    yield f"  %kernels = getelementptr [{lanes} x float], ptr %elements, i64 {_width(lanes)}"
+    for first in range(0, size, lanes):
+        yield f"  %rows.{first} = getelementptr [{lanes} x float], ptr %elements, i64 {first}"
+        yield f"  %columns.{first} = getelementptr float, ptr %kernels, i64 {first}"
+        yield f"  call void @transpose(ptr %rows.{first}, i64 {lanes * ITEM}, ptr %columns.{first}, i64 {_width(lanes)})"
+    for k, first in product(range(lanes), range(0, size, lanes)):
+        name, inside = f"{k}.{first}", [str(first + j < size).lower() for j in range(lanes)]
+        yield f"  %from.{name} = getelementptr float, ptr %kernels, i64 {k * _width(lanes) + first}"
+        yield f"  %x.{name} = load {vector}, ptr %from.{name}, align 4"
+        yield f"  %to.{name} = getelementptr float, ptr %out, i64 {k * size + first}"
+        mask = f"<{lanes} x i1> <{', '.join(f'i1 {one}' for one in inside)}>"
+        yield f"  call void @llvm.masked.store.v{lanes}f32.p0({vector} %x.{name}, ptr %to.{name}, i32 4, {mask})"
+
+
+def _width(lanes: int) -> int:
+    """The elements of a kernel in whole vectors."""
+    return -(-(KERNEL**2) // lanes) * lanes

@@ -1,0 +1,110 @@
+"""Tiles of Winograd's algorithm: their sizes, where transformed ones are in memory, and what machine code does with them.
+
+Transformed tiles are (36 positions, groups of `CHANNELS` channels, tiles, channels of a group): a product reads some neighboring tiles of a
+position one after the other, and its code can name their distance.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from twofold.backend.strides import Sizes
+
+#: A 1-d transform, by rows.
+Matrix = tuple[tuple[float, ...], ...]
+#: Along one axis: results per tile, size of the kernel, and pixels per tile; and the positions of a tile.
+RESULTS, KERNEL, TILE = 4, 3, 6
+POSITIONS = TILE * TILE
+#: Channels of a group, and of how many channels and filters there must be a multiple.
+CHANNELS, STEP = 64, 16
+#: Numbers in a line of a cache.
+LINE = 16
+
+#: ``transform(images, tiles)`` transforms the tiles of images.
+TransformTiles = Callable[[np.ndarray, np.ndarray], None]
+#: ``add(data, results, sums, weight)`` adds products of transformed tiles to sums, or makes a weight's gradient of all of them.
+SumTiles = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+#: ``multiply(weight, tiles, out)`` multiplies transformed tiles by the transformed kernels of a weight, and transforms the sums to results.
+MultiplyTiles = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+
+
+class Tiling(NamedTuple):
+    """The tiles of some images.
+
+    Attributes
+    ----------
+    images, first, rows, across
+        The number of images, the first row of tiles of each, and the rows and columns of tiles.
+    channels
+        Their number.
+    apart
+        Bytes from one position of the transformed tiles to the next.
+    """
+
+    images: int
+    first: int
+    rows: int
+    across: int
+    channels: int
+    apart: int
+
+    @property
+    def number(self) -> int:
+        """The number of tiles."""
+        return self.images * self.rows * self.across
+
+
+class Images(NamedTuple):
+    """Images (n, channels, height, width): the number of channels, height and width, and the strides in bytes."""
+
+    channels: int
+    size: Sizes
+    strides: Sizes
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> "Images":
+        """Those of an array."""
+        return cls(x.shape[1], x.shape[2:], x.strides)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the channels of a pixel, not the pixels of a row, are next to each other."""
+        return self.strides[3] != np.dtype(np.float32).itemsize
+
+
+#: Filled by the adapter: give what machine code does, or None. The transform of tiles of images, with this padding, by a matrix for data
+#: or for results; the products for these results, with the transforms of kernels and to results, whose weight is (filters, channels, 3,
+#: 3), for the gradient of the data (channels, filters, 3, 3); and the sums over tiles of data and results, the first or last ones or not,
+#: with the transform to kernels.
+TRANSFORMS: list[Callable[[Tiling, Images, Sizes, Matrix], TransformTiles | None]] = []
+PRODUCTS: list[Callable[[Tiling, Images, Matrix, Matrix, bool], MultiplyTiles | None]] = []
+SUMS: list[Callable[[Tiling, Tiling, Matrix, bool, bool], SumTiles | None]] = []
+
+Code = TypeVar("Code")
+
+
+def in_machine_code(makers: list[Callable[..., Code | None]], *of: object) -> Code:
+    """What the first of the makers that can makes of these; with a compiler there is one."""
+    return next(filter(None, (make(*of) for make in makers)))
+
+
+def are_grouped(channels: int, filters: int) -> bool:
+    """Whether machine code takes tiles of so many channels, and multiplies them by so many filters."""
+    return channels % STEP == filters % STEP == 0
+
+
+def in_groups(channels: int) -> int:
+    """The channels for which tiles have memory: those of whole groups."""
+    return -(-channels // CHANNELS) * CHANNELS
+
+
+def apart(elements: int) -> int:
+    """The distance of one position's elements from the next one's: an odd number of cache lines, which the cache can hold side by side."""
+    return (-(-elements // LINE) | 1) * LINE
+
+
+def by_position(buffer: np.ndarray, elements: int) -> np.ndarray:
+    """The beginning of a buffer as (36, elements), with gaps."""
+    step = apart(elements)
+    return buffer[: POSITIONS * step].reshape(POSITIONS, step)[:, :elements]
