@@ -159,7 +159,8 @@ def page(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
         "Milliseconds of the forward pass of `gluon.model_zoo.vision`, hybridized with static allocation, float32, images of 224x224 "
         "(Inception: 299x299). All libraries had the same parameters, images and numbers of threads: CPU time is that of one thread, wall "
         f"time that of several. `make bench-model-zoo` wrote this page, on {os.cpu_count()} cores ({platform.machine()}). Medians of "
-        f"{LEAST} to {MOST} runs, in which the libraries took turns. {used}; OpenBLAS with the kernels that it selects. "
+        f"{LEAST} to {MOST} runs, in which the libraries took turns, {PAUSE:g} seconds apart. {used}; "
+        "OpenBLAS with the kernels that it selects. "
         f"Outputs differ from Twofold's by at most {max(agree, default=0):.0e} of the largest one. "
         "[Convolutions](convolutions.md) describes the algorithms."
     )

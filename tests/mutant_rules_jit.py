@@ -9,11 +9,12 @@ MACHINE_CODE = (
     "tests/backend/test_bfloat16_products.py",
     "tests/backend/test_products.py",
 )
+TILES = ("tests/backend/test_convolution.py",)
 
 
-def _machine_code(name: str, place: str, edit: Edit) -> Mutant:
+def _machine_code(name: str, place: str, edit: Edit, tests: tuple[str, ...] = MACHINE_CODE) -> Mutant:
     path = f"twofold_numpy/jit/{place}" if place.endswith(".ll") else f"twofold_numpy.jit.{place}"
-    return Mutant(f"machine code: {name}", path, edit, MACHINE_CODE)
+    return Mutant(f"machine code: {name}", path, edit, tests)
 
 
 MACHINE_CODE_MUTANTS = (
@@ -124,6 +125,38 @@ MACHINE_CODE_MUTANTS = (
         "NaN stays NaN in bfloat16",
         "halves:rounded",
         replace("value.compare('uno', value).choose(bits & _SIGN | _NAN, nearest)", "nearest"),
+    ),
+    _machine_code(
+        "products of later channels are added to those of the first",
+        "llvm/tile_product.ll",
+        in_file("%adds = icmp ne i64 %channel, 0", "%adds = icmp ne i64 0, 0"),
+        TILES,
+    ),
+    _machine_code(
+        "the last tiles are tiles of the images",
+        "llvm/tile_product.ll",
+        in_file("%tile = call i64 @llvm.umin.i64(i64 %tile.number, i64 %last.tile)", "%tile = add i64 %tile.number, 0"),
+        TILES,
+    ),
+    _machine_code(
+        "results beyond the image are not stored",
+        "tile_products:_stored_last",
+        replace(
+            "f'  %is.inside.{name} = and i1 %is.row.{name}, %is.column.{name}'", "f'  %is.inside.{name} = or i1 false, %is.row.{name}'"
+        ),
+        TILES,
+    ),
+    _machine_code(
+        "sums of later tiles are added to those of the first",
+        "llvm/tile_weight.ll",
+        in_file("%adds.first = icmp ne i64 %is.first, 1", "%adds.first = icmp ne i64 1, 1"),
+        TILES,
+    ),
+    _machine_code(
+        "lines beyond the image are zeros",
+        "llvm/image_tiles.ll",
+        in_file("%is.inside = icmp ult i64 %y, %height", "%is.inside = icmp ult i64 0, %height"),
+        TILES,
     ),
     Mutant(
         "machine code: half a pair is zero",

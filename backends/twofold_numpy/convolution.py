@@ -29,7 +29,7 @@ Operands = tuple[np.ndarray, np.ndarray]
 #: take views of arrays with channels last.
 Algorithm = Callable[[Geometry, np.ndarray, np.ndarray, np.ndarray], None]
 #: Multiplications of the direct algorithm from which Winograd's is worth its rounding errors.
-MIN_PRODUCTS = 1 << 24
+MIN_PRODUCTS = 1 << 22
 
 
 class WindowParams(TypedDict):

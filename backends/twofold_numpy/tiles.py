@@ -69,8 +69,8 @@ class Images(NamedTuple):
 
     @property
     def is_last(self) -> bool:
-        """Whether the channels of a pixel, not the pixels of a row, are next to each other."""
-        return self.strides[3] != np.dtype(np.float32).itemsize
+        """Whether the channels of a pixel, not the pixels of a row, are next to each other; rows of one pixel have any stride."""
+        return self.size[1] > 1 and self.strides[3] != np.dtype(np.float32).itemsize
 
 
 #: Filled by the adapter: give what machine code does, or None. The transform of tiles of images, with this padding, by a matrix for data

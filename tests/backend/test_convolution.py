@@ -230,6 +230,20 @@ def test_tiles_of_groups_of_channels_give_the_same_bits_in_every_layout(
     assert bool(made) is is_grouped
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_one_pixel_may_have_any_stride(kind):
+    g = Geometry(2, 16, 32, 1, (9, 1), (3, 3), (1, 1), (1, 1), (1, 1))
+    first, second = operands(kind, g, F32)
+    want, out = (np.empty(shape_of(kind, g), F32) for _ in range(2))
+    algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, want)
+    if kind != "weight":
+        out = out[..., 0][..., None]
+    images = first[..., 0][..., None], second[..., 0][..., None] if kind == "weight" else second
+    assert images[0].strides[3] == 0
+    algorithm(kind, Choice("winograd", 1 << 22))(g, *images, out)
+    np.testing.assert_allclose(out, want, rtol=0, atol=2e-5 * abs(want).max())
+
+
 @pytest.mark.parametrize("bits", [128, 256])
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
 def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,6 +17,9 @@ from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 from twofold.gluon import nn
 from twofold.gluon.cached_graph import LATE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +141,67 @@ def test_a_change_of_parameters_is_seen(change: str) -> None:
     assert np.abs(after - before).max() > 1e-3
 
 
+def _with_profiler(net: nn.HybridSequential, x: nd.NDArray) -> None:
+    mx.profiler.set_state("run")
+    try:
+        net(x).wait_to_read()
+    finally:
+        mx.profiler.set_state("stop")
+        mx.profiler.dumps(reset=True)
+
+
+def _with_hook(net: nn.HybridSequential, x: nd.NDArray) -> None:
+    net.register_op_hook(lambda *of: None)
+    net(x).wait_to_read()
+    net._op_hook = None
+
+
+@pytest.mark.parametrize("past", [_with_profiler, _with_hook, lambda net, x: net(x.as_in_context(mx.cpu(1))).wait_to_read()])
+def test_parameters_that_are_replaced_before_a_call_of_another_kind_are_seen(
+    past: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the profiler writes its file there
+    net = static()
+    net.initialize(mx.init.Normal(0.5), ctx=[mx.cpu(0), mx.cpu(1)], force_reinit=True)
+    x = warm(net)
+    net.initialize(mx.init.Normal(2), ctx=[mx.cpu(0), mx.cpu(1)], force_reinit=True)
+    past(net, x)
+    np.testing.assert_allclose(net(x).asnumpy(), expected(net, x), rtol=1e-5, atol=1e-5)
+
+
+def test_parameters_on_another_device_do_not_keep_the_old_ones_alive() -> None:
+    net = static()
+    x = warm(net)
+    old = weakref.ref(net[0].weight.data())
+    net.initialize(mx.init.Normal(2), ctx=mx.cpu(1), force_reinit=True)
+    net(x.as_in_context(mx.cpu(1))).wait_to_read()
+    gc.collect()
+    assert old() is None
+
+
+def test_an_error_of_types_names_the_node() -> None:
+    net = static()
+    net(images())
+    with pytest.raises(mx.base.MXNetError, match="it reads"):
+        net(images().astype("float64"))
+
+
+def test_threads_that_write_do_not_wait_for_a_collection_of_garbage() -> None:
+    """Frames of threads are looked at while no collection of garbage runs, which would wait for the GIL with a lock of Python's."""
+    seen = []
+    frames = sys._current_frames
+
+    def looked() -> object:
+        seen.append(gc.isenabled())
+        return frames()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "_current_frames", looked)
+        warm(static())
+    assert seen == [False]
+    assert gc.isenabled()
+
+
 def test_memory_that_was_exported_before_is_not_taken_as_fixed() -> None:
     net = static()
     x = images()
@@ -210,7 +276,7 @@ def test_casts_of_weights_are_kept() -> None:
     for _ in range(3):
         found = layer(x).asnumpy()
     held = layer._trace.graph._fixed  # type: ignore[union-attr]
-    assert [a.dtype for a in held._arrays] == [np.float64]  # type: ignore[union-attr]
+    assert [a.dtype for a in held[1]._arrays] == [np.float64]  # type: ignore[index]
     np.testing.assert_allclose(found, x.asnumpy() @ layer.weight.data().asnumpy().astype("float64"))
 
 

@@ -53,8 +53,8 @@ FIRST_HELPER, HELPER_SIZE = CORES + MASK_WORDS, 8
 PATIENCE, LEAST_PATIENCE = 4_500, 100
 #: Iterations for which a thread spins for the end of a piece before it sleeps, and microseconds of each sleep.
 SHORT_WAIT, NAP = 20_000, 20
-#: A helper is late if it ends GRACE nanoseconds later than the other thread would have computed its pieces, and if one took it twice as
-#: long as the other thread, and GRACE; and the longest pause after that, in which nothing is offered.
+#: A helper is late if it ends GRACE nanoseconds later than the other thread would have computed its pieces, and if one of them took it
+#: GRACE more than twice as long as a piece takes there; and the longest pause after that, in which nothing is offered.
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
 #: Computations of any number of pieces, each ``piece(words, arguments, count, piece)``, with BLAS held to one thread.

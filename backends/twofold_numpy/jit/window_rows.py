@@ -34,7 +34,7 @@ TAP = 0.1
 
 def is_small(kind: Kind, w: Windows) -> bool:
     """Whether this code computes such windows."""
-    is_of_images = w.size[0] == w.number[0] and w.kernel[0] == w.stride[0] == w.step == w.inner == 1
+    is_of_images = w.size[0] == w.number[0] and not w.before[0] and w.kernel[0] == w.stride[0] == w.step == w.inner == 1
     return kind in ("max", "sum") and is_of_images and w.stride[2] <= 2 and w.kernel[2] <= MOST_COLUMNS and w.kernel[1] <= MOST_ROWS
 
 

@@ -21,19 +21,27 @@ from ..imperative.counters import COUNTERS
 from ..imperative.failure import host_results
 from ..imperative.guards import runs_inline
 from ..imperative.invoke import contents_of
+from ..imperative.storage import is_sparse_array
 from ..program.cache import program_of
 from ..program.constants import fold_constants
 from ..program.profiling import Title
 from .operation import Operation
 
 
+def hold(arrays: Sequence[Array]) -> None:
+    """Have dense arrays hold values. A call later they may be fixed: writes in plain memory that had begun have ended by then."""
+    for array in arrays:
+        if not is_sparse_array(array):
+            array._capture()
+
+
 def fixed_inputs(operation: Operation, arrays: Sequence[Array], fixed: Sequence[int]) -> "FixedInputs | None":
     """A graph on arrays, of which those at some positions are fixed.
 
-    None if an array's memory may change otherwise, or is not the host's, or if the graph draws random numbers, writes states, or has large
-    results, which may wait for operations that follow.
+    None if these are views or not held, or if their memory may be changed from outside or is not the host's; and if the graph draws random
+    numbers, writes states, or has large results, which may wait for operations that follow.
     """
-    contents = [arrays[k]._capture() for k in fixed]
+    contents = [arrays[k]._held for k in fixed]
     if any(map(_may_change, contents)) or operation.draws or operation.objects or operation.written:
         return None
     inputs = [leaf(("in", k), a.shape, a._dtype) for k, a in enumerate(arrays)]
@@ -60,8 +68,7 @@ class FixedInputs:
         self._pins, self._generation = -1, TABLES.generation
         self._cells, self._contents = [cell for _, cell, _ in fixed], [content for *_, content in fixed]
         self._held = [v.shown() for v in self._contents]
-        for v in self._contents:  # no write in place begins any more, but one may have begun before
-            wait_for_writers(v)
+        wait_for_writers(*self._contents)  # no write in place begins any more, but one may have begun before
         leaves = {inputs[k]: v.data for k, _, v in fixed}
         others = [n for n in inputs if n not in leaves]
         self._types = [(n.shape, n.dtype) for n in others]
@@ -96,6 +103,6 @@ class FixedInputs:
         return contents_of(host_results(self._function, self._run, arrays), CPU)
 
 
-def _may_change(v: Value) -> bool:
-    """Whether a content is not computed yet, or is not in memory of the host that is only written by arrays."""
-    return v.data.__class__ is not PLAIN or not v.device.is_host or v.pinned
+def _may_change(v: object) -> bool:
+    """Whether a content is not held as a value, is not computed yet, or is not in memory of the host that is only written by arrays."""
+    return not isinstance(v, Value) or v.data.__class__ is not PLAIN or not v.device.is_host or v.pinned

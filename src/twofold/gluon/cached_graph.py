@@ -6,7 +6,7 @@ from typing import Any
 from ..config import recomputes
 from ..device import CPU, Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..executor.fixed_inputs import FixedInputs, fixed_inputs
+from ..executor.fixed_inputs import FixedInputs, fixed_inputs, hold
 from ..executor.operation import Recordable
 from ..executor.part import MonitoredName
 from ..imperative.cell import Content, wrap
@@ -84,8 +84,9 @@ class CachedGraph:
         # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, set by one assignment:
         # threads that run the block on several devices replace each other's entry, but never see half of one.
         self._cache: tuple[int, Device | None, list[Any]] = -1, None, []
-        #: The graph with the parameters as they are, the calls since these have changed or were recorded, and how many it takes.
-        self._fixed: FixedInputs | None = None
+        #: The graph with the parameters as they are and the count of renewals of these, the calls since they have changed or were recorded,
+        #: and how many it takes.
+        self._fixed: tuple[int, FixedInputs] | None = None
         self._calls, self._patience = 0, SOON if is_static else LATE
 
     def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
@@ -106,22 +107,22 @@ class CachedGraph:
             If the arrays do not match; the message names the node.
         """
         contents = None
-        if tls.tape is not None or tls.training:
-            self._fixed, self._calls = None, 0  # the optimizer may write the parameters in place
-        elif device is CPU and not LISTENERS:
-            if self._fixed is None and self._calls < self._patience:
-                self._calls += 1
-            else:
-                contents = self._predicted(arrays)
-        if contents is None:
-            cells = self._cells(arrays, device)
-            if self._stores or any(map(is_sparse_array, cells)):
-                return self._stored(cells, device)
-            try:
+        try:
+            if tls.tape is not None or tls.training:
+                self._fixed, self._calls = None, 0  # the optimizer may write the parameters in place
+            elif device is CPU and not LISTENERS:
+                if self._fixed is None and self._calls + 1 < self._patience:
+                    self._calls += 1
+                else:
+                    contents = self._predicted(arrays)
+            if contents is None:
+                cells = self._cells(arrays, device)
+                if self._stores or any(map(is_sparse_array, cells)):
+                    return self._stored(cells, device)
                 contents = self._function(cells, device)
-            except (ShapeError, DTypeError):
-                self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
-                raise
+        except (ShapeError, DTypeError):
+            self._check_types(self._cells(arrays, device))  # raises an error that names the node, which the compiled program cannot
+            raise
         outputs = []  # not a comprehension, which would enter another frame in each call
         for content in contents:
             outputs.append(wrap(NDArray, content))  # noqa: PERF401
@@ -129,24 +130,33 @@ class CachedGraph:
 
     def _predicted(self, arrays: Sequence[NDArray]) -> list[Content] | None:
         """The outputs with the parameters as they are; None if it is too early for that, or if it cannot be."""
-        inputs = [arrays[place] for _, place in self._inputs]
-        fixed = self._fixed
-        if fixed is None:
-            fixed = self._fixed = self._with_fixed_parameters(arrays)
-        elif self._cache[0] != RENEWALS.count or not fixed.is_current():
-            self._fixed = fixed = None
-            self._calls = 0
-        contents = None if fixed is None else fixed(inputs)
+        kept, count = self._fixed, RENEWALS.count  # read before the arrays that it is the count of
+        if kept is None:
+            if self._calls < self._patience:  # the next call may be the first
+                cells = self._cells(arrays, CPU)
+                hold([cells[k] for k, _ in self.params])
+                self._calls += 1
+                return None
+            fixed = self._with_fixed_parameters(arrays)
+            self._fixed = None if fixed is None else (count, fixed)
+        else:
+            fixed = kept[1]
+            if kept[0] != count or not fixed.is_current():
+                self._fixed = fixed = None
+                self._calls = 0
+        contents = None if fixed is None else fixed([arrays[place] for _, place in self._inputs])
         if fixed is not None and contents is None:  # inputs of other types, which may have become the usual ones
             self._calls += 1
-            self._fixed = fixed if self._calls < self._patience else None
+            if self._calls >= self._patience:
+                self._fixed = None
         return contents
 
     def _with_fixed_parameters(self, arrays: Sequence[NDArray]) -> FixedInputs | None:
-        cells = self._cells(arrays, CPU)
-        operation = self._function.predicting if isinstance(self._function, Recordable) else None
-        if operation is None and isinstance(self._function, Recordable):
-            return None  # it has not been called yet
+        cells, operation = self._cells(arrays, CPU), None
+        if isinstance(self._function, Recordable):
+            operation = self._function.predicting
+            if operation is None:
+                return None  # it has not been called yet
         self._calls, self._patience = 0, LESS_OFTEN * self._patience
         if operation is None or self._stores or any(map(is_sparse_array, cells)):
             return None
@@ -158,7 +168,7 @@ class CachedGraph:
         if where is not device or count != RENEWALS.count:
             count = RENEWALS.count  # read first: arrays that another thread replaces meanwhile make the entry stale, not wrong
             cached = self._arrays_of_parameters(device)
-            self._cache = count, device, cached
+            self._cache, self._fixed = (count, device, cached), None
         # a copy: threads that run the block at the same time must not see each other's inputs
         cells = cached.copy()
         for k, place in self._inputs:

@@ -2,12 +2,13 @@
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from types import CodeType, FrameType
 
 from ..assembly import F
 from ..backend.forks import LOCKS
+from ..collector import RESTING
 from .cell import REPLACING, Cell, Content, Value, content_of
 
 #: Held while a content that a thread has made from the array's takes its place.
@@ -41,33 +42,38 @@ def writes_in_place(function: F) -> F:
     return function
 
 
-def _is_written(v: Value) -> bool:
-    """Whether another thread writes a content in place."""
-    if v.writers % REPLACING:
+def _are_written(contents: Sequence[Value]) -> bool:
+    """Whether another thread writes one of some contents in place."""
+    if any(v.writers % REPLACING for v in contents):
         return True
     own = threading.get_ident()
-    return any(_writes(frame, v) for thread, frame in sys._current_frames().items() if thread != own)
+    # A collection of garbage inside of what CPython 3.11 does for frames would let other threads run meanwhile: they would wait for a lock
+    # that is held, or leave the frames that are looked at.
+    with RESTING:
+        return any(_writes(frame, contents) for thread, frame in sys._current_frames().items() if thread != own)
 
 
-def _writes(top: FrameType, v: Value) -> bool:
-    """Whether a thread whose innermost frame is given writes a content by a generated function."""
+def _writes(top: FrameType, contents: Sequence[Value]) -> bool:
+    """Whether a thread whose innermost frame is given writes one of some contents by a generated function."""
     frame: FrameType | None = top
     for _ in range(_DEPTH):
         if frame is None:
             break
         if frame.f_code in _WRITERS:
-            return frame.f_locals.get("of") is v
+            of = frame.f_locals.get("of")
+            # what was plain memory when it looked may have become a value since
+            return any(of is v or of is v.data for v in contents)
         if str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
             break  # a generated function that has called it does not write any more, or not yet
         frame = frame.f_back
     return False
 
 
-def wait_for_writers(v: Value) -> None:
-    """Wait, for a while, until no other thread writes a content in place; the caller has seen to it that none begins."""
-    if _is_written(v):
+def wait_for_writers(*contents: Value) -> None:
+    """Wait, for a while, until no other thread writes some contents in place; the caller has seen to it that none begins."""
+    if _are_written(contents):
         end = monotonic() + _PATIENCE
-        while _is_written(v) and monotonic() < end:
+        while _are_written(contents) and monotonic() < end:
             sleep(1e-5)
 
 

@@ -19,7 +19,7 @@ def fold_constants(outputs: Sequence[Node], fixed: Collection[Node] = ()) -> tup
     outputs
         A lowered graph.
     fixed
-        Leaves that do not change: then what is computed from them is replaced, and what only has another shape.
+        Leaves that do not change: then what is computed from them is replaced, and so are reshaped views of them.
     """
     order = topological(outputs)
     known: set[Node] = set(fixed)
