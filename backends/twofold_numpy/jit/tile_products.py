@@ -19,7 +19,7 @@ from ..tiles import CHANNELS, KERNEL, POSITIONS, RESULTS, TILE, Images, Matrix, 
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
-from .ir import splat
+from .ir import product_added, splat
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words
 from .tile_transforms import transform_function
@@ -83,17 +83,7 @@ def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of
     steps = [of.channels * KERNEL**2 * ITEM, KERNEL**2 * ITEM]
     if is_of_data:
         steps = [KERNEL**2 * ITEM, out.channels * KERNEL**2 * ITEM]
-    numbers = [
-        *shared_words(own, library, pieces, nanoseconds),
-        of.channels,
-        depth,
-        of.number,
-        blocks,
-        splits,
-        workers.count(),
-        of.rows,
-        of.across,
-    ]
+    numbers = [*shared_words(own, library, pieces, nanoseconds), of.channels, depth, of.number, blocks, splits, threads, of.rows, of.across]
     numbers += [*out.size, *steps, apart, of.apart, of.number * CHANNELS * ITEM, *out.strides, size, *offsets[1:]]
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
@@ -120,8 +110,8 @@ def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, is_la
     words |= {"SUMS": tiles * filters, "SUMS_POSITION": tiles * filters * ITEM, "SUMS_ROW": TILE * tiles * filters * ITEM}
     words |= {"PIXELS_ROW": RESULTS * step, "ELEMENTS_ROW": KERNEL * step}
     # squares of filters and elements: those of one channel, or of as many channels as there are lanes, one after the other
-    words |= {"SQUARES": lanes, "SQUARE_APART": "%weight.channel", "SQUARE_ELEMENTS": KERNEL**2} if is_of_data else {}
-    words |= {} if is_of_data else {"SQUARES": KERNEL**2, "SQUARE_APART": step, "SQUARE_ELEMENTS": lanes}
+    squares = (lanes, "%weight.channel", KERNEL**2) if is_of_data else (KERNEL**2, step, lanes)
+    words |= dict(zip(("SQUARES", "SQUARE_APART", "SQUARE_ELEMENTS"), squares, strict=True))
     words["PREFETCHES"] = "\n".join(_prefetches(lanes))
     words["SQUARE"], words["OF_SQUARE"] = (
         "\n".join(transposition(lanes, lanes)),
@@ -163,18 +153,20 @@ def _multiplied(lanes: int, vectors: int, tiles: int) -> dict[str, list[str]]:
         found["GROUP_SUMS"].append(f"  %before.{name} = phi {vector} [ %first.{name}, %start ], [ %next.{name}, %group.done ]")
         found["CHANNEL_SUMS"].append(f"  %sum.{name} = phi {vector} [ %before.{name}, %group ], [ %next.{name}, %channel ]")
         found["STORED_SUMS"].append(f"  %to.{name} = {at}\n  store {vector} %next.{name}, ptr %to.{name}, align 4")
-    lines = found["MULTIPLIED"] = []
-    for v in range(vectors):
-        lines.append(f"  %k.{v}.at = getelementptr float, ptr %kernels.c, i64 {v * lanes}")
-        lines.append(f"  %k.{v} = load {vector}, ptr %k.{v}.at, align 4")
-    for t in range(tiles):
-        lines.append(f"  %x.{t}.at = getelementptr float, ptr %tiles.c, i64 {t * CHANNELS}")
-        lines.append(f"  %x.{t} = load float, ptr %x.{t}.at, align 4")
-        lines += [f"  {line}" for line in splat(f"%x.{t}.all", f"%x.{t}", "float", lanes)]
-        for v in range(vectors):
-            operands = f"{vector} %x.{t}.all, {vector} %k.{v}, {vector} %sum.{t}.{v}"
-            lines.append(f"  %next.{t}.{v} = call {vector} @llvm.fma.v{lanes}f32({operands})")
+    found["MULTIPLIED"] = [*products_added(lanes, vectors, "%kernels.c", tiles, "%tiles.c", CHANNELS)]
     return found
+
+
+def products_added(lanes: int, vectors: int, vectors_at: str, numbers: int, numbers_at: str, apart: int) -> Iterator[str]:
+    """Multiply some vectors by each of some numbers, ``apart`` from each other, and add that to ``%sum.…``, which gives ``%next.…``."""
+    vector = f"<{lanes} x float>"
+    for v in range(vectors):
+        yield f"  %k.{v}.at = getelementptr float, ptr {vectors_at}, i64 {v * lanes}\n  %k.{v} = load {vector}, ptr %k.{v}.at, align 4"
+    for n in range(numbers):
+        yield f"  %x.{n}.at = getelementptr float, ptr {numbers_at}, i64 {n * apart}\n  %x.{n} = load float, ptr %x.{n}.at, align 4"
+        yield from (f"  {line}" for line in splat(f"%x.{n}.all", f"%x.{n}", "float", lanes))
+        for v in range(vectors):
+            yield product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes)
 
 
 def _stored_last(lanes: int) -> Iterator[str]:

@@ -18,10 +18,9 @@ from ..tiles import CHANNELS, KERNEL, POSITIONS, STEP, TILE, Matrix, SumTiles, T
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
-from .ir import splat
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words
-from .tile_products import ITEM, PIECES, PRODUCTS, transposition
+from .tile_products import ITEM, PIECES, PRODUCTS, products_added, transposition
 from .tile_transforms import transform_function
 
 #: The numbers of the code after those of all computations in pieces.
@@ -112,16 +111,7 @@ def _multiplied(lanes: int, vectors: int) -> dict[str, list[str]]:
     for r, v in cells:
         found["STORED"].append(f"  %to.{r}.{v} = getelementptr float, ptr %sums, i64 {(r * vectors + v) * lanes}")
         found["STORED"].append(f"  store {vector} %all.{r}.{v}, ptr %to.{r}.{v}, align 4")
-    lines = found["MULTIPLIED"] = []
-    for v in range(vectors):
-        lines.append(f"  %d.{v}.at = getelementptr float, ptr %data.t, i64 {v * lanes}")
-        lines.append(f"  %d.{v} = load {vector}, ptr %d.{v}.at, align 4")
-    for r in range(ROWS):
-        lines.append(f"  %r.{r}.at = getelementptr float, ptr %results.t, i64 {r}\n  %r.{r} = load float, ptr %r.{r}.at, align 4")
-        lines += [f"  {line}" for line in splat(f"%r.{r}.all", f"%r.{r}", "float", lanes)]
-        for v in range(vectors):
-            operands = f"{vector} %r.{r}.all, {vector} %d.{v}, {vector} %sum.{r}.{v}"
-            lines.append(f"  %next.{r}.{v} = call {vector} @llvm.fma.v{lanes}f32({operands})")
+    found["MULTIPLIED"] = [*products_added(lanes, vectors, "%data.t", ROWS, "%results.t", 1)]
     return found
 
 
