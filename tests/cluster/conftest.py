@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from twofold.command.mpi import TOLERANT
+from twofold.command.mpi import TOLERANT, Engine, Job
 
 HERE = Path(__file__).parent
 #: After which a run that hangs has failed: much more than one takes beside other processes.
@@ -51,13 +51,14 @@ def environment(more: Mapping[str, str] = {}) -> dict[str, str]:
 
 
 @pytest.fixture
-def run() -> Run:
+def run(tmp_path: Path) -> Run:
     """Runs a program of ``programs`` in some processes, until all have ended."""
+    of_mpi = Engine(str(MPIEXEC), "Open MPI").variables(Job(1), tmp_path)
 
     def start(processes: int, program: str, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
         is_tolerant = more.get("TWOFOLD_FAULT_TOLERANT") == "1"
         words = command(processes, program, *arguments, options=TOLERANT if is_tolerant else ())
         more |= {"MPI4PY_RC_FINALIZE": "false"} if is_tolerant else {}  # as the launcher does
-        return subprocess.run(words, env=environment(more), capture_output=True, text=True, timeout=SECONDS, check=False)
+        return subprocess.run(words, env=environment({**of_mpi, **more}), capture_output=True, text=True, timeout=SECONDS, check=False)
 
     return start

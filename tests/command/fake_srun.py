@@ -10,8 +10,10 @@ import re
 import subprocess
 import sys
 from argparse import REMAINDER, ArgumentParser
+from pathlib import Path
 
-from twofold.command.mpi import _mpiexec
+from twofold.command.mpi import Engine, Job, _mpiexec
+from twofold.launcher_notes import FOLDER
 
 #: Slurm does not set Open MPI's variables, and Open MPI does not set Slurm's.
 TASK = """
@@ -31,7 +33,8 @@ parser.add_argument("--export", choices=["ALL"], required=True)
 parser.add_argument("words", nargs=REMAINDER)
 given = parser.parse_args()
 root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-environment = {**os.environ, **root, "SLURM_STEP_NUM_TASKS": str(given.ntasks), "SLURM_NTASKS": str(given.ntasks)}
+own = Engine(_mpiexec(), "Open MPI").variables(Job(given.ntasks), Path(os.environ[FOLDER]))
+environment = {**os.environ, **root, **own, "SLURM_STEP_NUM_TASKS": str(given.ntasks), "SLURM_NTASKS": str(given.ntasks)}
 if given.mpi == "pmix" and "WITHOUT_PMIX" not in os.environ:
     start = [_mpiexec(), "-n", str(given.ntasks), "--tag-output", "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
     commands = [[*start, "sh", "-c", TASK, "sh", *given.words]]

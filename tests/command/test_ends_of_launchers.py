@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from twofold.command.merged_log import Ended, run_labelled
 from twofold.command.mpi import Engine, Job
 from twofold.command.slurm import allocated_hosts, check_pmix, cores_each, explained, numbers
 from twofold.errors import LaunchError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OWN = "[0]twofold: worker 0: push of key 'w' has waited for 30 s: no answer from worker 2 (on node3)"
 ABORT = ["MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", "  Proc: [[1,1],1]", "  Errorcode: {}"]
@@ -131,5 +128,5 @@ def test_the_command_line_of_srun(monkeypatch: pytest.MonkeyPatch) -> None:
     job, srun = Job(3, 1, (Host("node1", 2), Host("node2", 2)), "eth1"), Engine("srun", "Slurm")
     words = srun.command(job, ["train"])
     assert words == ["srun", "--mpi=pmix", "--ntasks=4", "--label", "--kill-on-bad-exit=1", "--export=ALL", "--cpus-per-task=4", "train"]
-    assert srun.variables(job) == {"OMPI_MCA_btl_tcp_if_include": "eth1"}
-    assert srun.variables(Job(3)) == Engine("mpiexec", "Open MPI").variables(job) == {}
+    assert srun.variables(job, Path("run")) == {"OMPI_MCA_btl_tcp_if_include": "eth1"}
+    assert srun.variables(Job(3), Path("run")) == Engine("mpiexec", "MPICH").variables(job, Path("run")) == {}

@@ -57,6 +57,17 @@ def test_one_log_with_the_names_of_processes(tmp_path: Path) -> None:
 
 
 @needs_mpi
+def test_mpi_keeps_its_files_in_the_folder_of_the_run(tmp_path: Path) -> None:
+    # elsewhere, those of a killed run would keep a later one from starting that gets the same process number
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    text = "import os\nprint(os.environ['TMPDIR'], os.listdir(os.environ['TMPDIR']), os.listdir(os.environ['TWOFOLD_RUN_FOLDER']))"
+    found = launched(tmp_path, text, "-n", "1", "program.py", TMPDIR=str(temporary))
+    assert re.fullmatch(rf"worker 0 \| {temporary} \['twofold-launch-\w+'\] \['ompi\.\d+'\]\n", found.stdout), found
+    assert not [*temporary.iterdir()]
+
+
+@needs_mpi
 @pytest.mark.parametrize(
     ("failure", "status"),
     later_in_ci([("sys.exit(7)", 7), ("raise ValueError('x')", 1), ("sys.exit('x')", 1), ("os.kill(os.getpid(), 9)", 137)]),

@@ -378,7 +378,7 @@ def execute(given: argparse.Namespace, workers: int, servers: int, command: Call
         given.usage_error(f"--min {fewest} is more than -n {workers}")
     limits = Limits(workers, fewest, servers, RETRIES if given.retries is None else given.retries, given.wait or WAIT)
     request = SlotRequest(workers + servers, given.cpus or 1, given.gpus or 0)
-    with connected(given.ray, request) as ray, TemporaryDirectory(prefix="twofold-launch-") as folder:
+    with connected(given.ray, request) as ray, TemporaryDirectory(prefix="twofold-launch-", ignore_cleanup_errors=True) as folder:
         slots = RaySlots(ray, request, Path(folder))
         try:
             return supervise(limits, slots, Path(folder), lambda count, hosts: command(Path(folder), count, hosts))

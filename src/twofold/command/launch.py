@@ -262,7 +262,7 @@ def _command(given: argparse.Namespace, servers: int, program: list[str], folder
 @contextmanager
 def _folder_of_notes(given: argparse.Namespace) -> Iterator[str]:
     if not given.supervised:
-        with TemporaryDirectory(prefix="twofold-launch-") as folder:
+        with TemporaryDirectory(prefix="twofold-launch-", ignore_cleanup_errors=True) as folder:
             yield folder
         return
 
@@ -299,7 +299,7 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
 
 def _run(found: Engine, job: Job, words: Sequence[str], folder: Path) -> Ended:
     # MPI hands the variables on as well; here they are for the launcher of MPI itself, and for processes on this machine
-    environment = {**os.environ, **(job.variables or {}), **found.variables(job)}
+    environment = {**os.environ, **(job.variables or {}), **found.variables(job, folder)}
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if job.is_remote:

@@ -109,8 +109,11 @@ class Engine:
         options = {"Open MPI": _open_mpi, "MPICH": _mpich, "Slurm": _slurm}[self.kind](job)
         return [self.path, *options, *words]
 
-    def variables(self, job: Job) -> dict[str, str]:
-        """The environment variables that tell MPI what no option of this program tells it."""
+    def variables(self, job: Job, folder: Path) -> dict[str, str]:
+        """The environment variables that tell MPI what no option of this program tells it, with the folder of this run."""
+        if self.kind == "Open MPI":
+            # it names its folder by its process, and does not start where one that was killed left a folder of that name
+            return {"PRTE_MCA_prte_local_tmpdir_base": str(folder)}
         return {"OMPI_MCA_btl_tcp_if_include": job.interface} if job.interface and self.kind == "Slurm" else {}
 
     def label(self) -> re.Pattern[str]:
