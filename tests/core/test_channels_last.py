@@ -63,6 +63,17 @@ def test_convolutions_that_would_not_gain_are_unchanged(gain):
     assert with_channels_last(y, gain) == y
 
 
+def test_what_has_channels_last_already_is_unchanged():
+    x, y, w = (leaf(name, shape, "float32", True) for name, shape in {"x": (1, 6, 4, 5), "y": (1, 6, 4, 3), "w": (3, 5, 3, 3)}.items())
+    same = STEPS | {"channels_last": True}
+    outputs = [
+        G.convolve(G.tanh(x), w, **same),
+        G.convolve_data(G.tanh(y), w, size=(6, 4), **same),
+        G.convolve_weight(G.tanh(x), G.tanh(y), kernel=(3, 3), **same),
+    ]
+    assert with_channels_last(outputs, always) == outputs
+
+
 def test_a_chain_is_transposed_once_on_each_side():
     y = G.maximum(conv(G.tanh(conv(G.maximum(conv(image(), "a"), 0.0), "b")), "c"), 0.0)
     (found,) = with_channels_last([y], always)

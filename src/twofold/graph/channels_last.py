@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
     """Convert regions of a lowered graph to channels last where that is faster; its inputs and outputs keep their layout."""
     order = list(applications(outputs))
-    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.bound_op.op.layout.images}
+    gains: dict[Node, Gain] = {n: gain(n) if _changed_params(n) is not None else None for n in order if n.bound_op.op.layout.images}
     # without a convolution that gains there is nothing around which a region could form
     if not any(gains.values()):
         return list(outputs)

@@ -197,7 +197,7 @@ def _(make):
 
 
 for _op in (convolve, convolve_data, convolve_weight):
-    _op.channels_last(lambda last, *operands, **params: {"channels_last": True})
+    _op.channels_last(lambda last, *operands, channels_last, **params: None if channels_last else {"channels_last": True})
 
 
 def convolved_shape(data, weight, *, stride, dilate, pad, groups, channels_last=False):
