@@ -1,5 +1,6 @@
 """Kernels compiled by LLVM: accuracy against mpmath, the meaning of NumPy's ufuncs, when they are used, and their files."""
 
+import gc
 import math
 import os
 import random
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
 from twofold_numpy.blocked import compile_kernel
-from twofold_numpy.jit import tiering
+from twofold_numpy.jit import callables, tiering
 from twofold_numpy.jit.cache import CACHE
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine, kernel_ir
@@ -37,6 +39,17 @@ __all__ = ["fresh", "two_threads"]
 #: Allowed error of a compiled function, in units in the last place.
 ULPS = 2.0
 FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf", "sin", "cos")
+
+
+def test_a_function_may_be_freed_after_everything_else():
+    # as at exit, where modules are taken apart in no useful order
+    x = np.ones(100, np.float32)
+    machine_code(chain((100,), "negative"))(x, x, np.empty_like(x))
+    definitions = [weakref.ref(found) for found in gc.get_objects() if type(found) is callables._Definition]
+    assert definitions
+    callables._definition.cache_clear()
+    gc.collect()
+    assert all(one() is not None for one in definitions)
 
 
 # accuracy

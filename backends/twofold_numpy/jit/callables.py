@@ -38,8 +38,10 @@ class _Definition(ctypes.Structure):
 
 @cache
 def _definition(address: int) -> _Definition:
-    """The definition for an address, kept forever: a function uses it until it is freed, in whatever order cycles are collected."""
-    return _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
+    """The definition for an address, kept forever: a function uses it until it is freed."""
+    made = _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))  # never freed: at exit the cache may be freed before the last function
+    return made
 
 
 class _Owner:

@@ -41,8 +41,8 @@ def _is_as_known() -> bool:
     return ctypes.c_void_p.from_address(static).value == ctypes.c_void_p.from_address(_slots(buffered)).value
 
 
-def attach() -> object:
-    """Fill the slot; returns an object to keep alive, or None."""
+def attach() -> None:
+    """Fill the slot."""
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes = ctypes.py_object, ctypes.c_void_p, ctypes.c_int
 
@@ -58,9 +58,12 @@ def attach() -> object:
         """Do nothing. The slot must not be empty: NumPy's `frombuffer` would keep the array instead of the buffer."""
 
     slots = (ctypes.c_void_p * 2).from_address(_slots(FoldingArray))
-    slots[0], slots[1] = (ctypes.cast(f, ctypes.c_void_p).value for f in (get_buffer, release_buffer))
-    return get_buffer, release_buffer
+    for k, function in enumerate((get_buffer, release_buffer)):
+        slots[k] = ctypes.cast(function, ctypes.c_void_p).value
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(function))  # never freed: the slot points to it until the process ends
 
 
-#: The functions that the slot points to. C code calls them, so they must live as long as the process.
-KEPT = attach() if _is_as_known() else None
+#: Whether the slot is filled.
+IS_ATTACHED = _is_as_known()
+if IS_ATTACHED:
+    attach()
