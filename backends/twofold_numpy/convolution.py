@@ -113,7 +113,7 @@ def _run(
         out = POOL.empty((n, *size, c) if channels_last else (n, c, *size), common)
     target, compute = _channels_first(out, channels_last), chosen(kind, g, computed, with_transforms and SETTINGS.winograd)
     # the algorithm writes to the result itself if it can; otherwise to temporary memory, which is copied at the end
-    plain = target.dtype == computed and _is_accepted(target, compute)
+    plain = target.dtype == computed and (target.flags.c_contiguous if kind == "weight" else _is_accepted(target, compute))
     into = target if plain else POOL.empty(target.shape, computed)
     first, second = (x if x.dtype == computed and _is_accepted(x, compute) else packed(x, computed) for x in operands)
     if first.size and second.size:

@@ -4,6 +4,7 @@ Transformed tiles are (36 positions, groups of `CHANNELS` channels, tiles, chann
 position one after the other, and its code can name their distance.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -20,6 +21,9 @@ POSITIONS = TILE * TILE
 CHANNELS, STEP = 64, 16
 #: Numbers in a line of a cache.
 LINE = 16
+#: How many channels or filters a piece of a large computation has at least, if there are a multiple of so many; and the most pieces: their
+#: numbers have 16 bits.
+WIDE, MOST_PIECES = 32, (1 << 16) - 1
 
 #: ``transform(images, tiles)`` transforms the tiles of images.
 TransformTiles = Callable[[np.ndarray, np.ndarray], None]
@@ -91,7 +95,8 @@ def in_machine_code(makers: list[Callable[..., Code | None]], *of: object) -> Co
 
 def are_grouped(channels: int, filters: int) -> bool:
     """Whether machine code takes tiles of so many channels, and multiplies them by so many filters."""
-    return channels % STEP == filters % STEP == 0
+    parts, groups = (n // math.gcd(n, WIDE) for n in (channels, filters))
+    return channels % STEP == filters % STEP == 0 and parts * groups <= MOST_PIECES
 
 
 def in_groups(channels: int) -> int:

@@ -346,8 +346,9 @@ def _correlate_in_machine_code(
     g: Geometry, data: np.ndarray, weight: np.ndarray, pad: Sizes, out: np.ndarray, is_of_data: bool = False
 ) -> bool:
     """Correlate with the kernels of a weight, or for the gradient of the data with rotated ones; False if no machine code does."""
-    if not is_in_machine_code(g) or not weight.flags.c_contiguous:
+    if not is_in_machine_code(g):
         return False
+    weight = packed(weight)
     of_data, to_results, _, *of_kernels = _matrices()
     work = GroupedTiles(g, out.shape[2:], data.shape[1], BLOCK)
     buffer = work.buffer(data.shape[1])

@@ -244,6 +244,49 @@ def test_a_row_of_one_pixel_may_have_any_stride(kind):
     np.testing.assert_allclose(out, want, rtol=0, atol=2e-5 * abs(want).max())
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_the_memory_order_of_a_weight_changes_no_bit(kind, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    g = Geometry(1, 512, 512, 1, (7, 7), (3, 3), (1, 1), (1, 1), (1, 1))
+    assert chosen(kind, g, F32, True).func.__module__ == winograd.__name__
+    draw = np.random.default_rng(5)
+    arrays = [draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g)] + [np.empty(shape_of(kind, g), F32)]
+    others = [in_order(a, (0, 2, 3, 1)) if a.shape == shape_of("weight", g) else a.copy() for a in arrays]
+    sizes = {"forward": {}, "data": {"size": g.size}, "weight": {"kernel": g.kernel}}[kind]
+    for operand_pair in (arrays, others):
+        getattr(convolution, convolution._FUNCTIONS[kind])(*operand_pair, stride=(1, 1), dilate=(1, 1), pad=(1, 1), groups=1, **sizes)
+    np.testing.assert_array_equal(arrays[2], others[2])
+
+
+@pytest.mark.parametrize(
+    ("channels", "filters"), [(4080, 4112), (4112, 4080), (4112, 4112), (8192, 8160), (8192, 8192), (16, 65535 * 32), (65536 * 16, 48)]
+)
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_no_convolution_has_more_pieces_than_are_numbered(channels, filters, monkeypatch):
+    """A piece's number has 16 bits: weights with more parts of channels and filters are left to products of matrices."""
+    from twofold_numpy.jit import tile_products, tile_weights
+
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    g = Geometry(1, channels, filters, 1, (1, 1), (3, 3), (1, 1), (1, 1), (1, 1))
+    parts = channels // math.gcd(channels, 32) * (filters // math.gcd(filters, 32))
+    assert winograd.is_in_machine_code(g) is (parts < 1 << 16)
+    if not winograd.is_in_machine_code(g):
+        return
+    numbers = []
+    for module in (tile_products, tile_weights):
+        of = module.shared_words
+        monkeypatch.setattr(module, "shared_words", lambda *words, of=of: numbers.append(words[2]) or of(*words))
+        module._bound.cache_clear()
+    data, results = (tiles.Tiling(1, 0, 1, 1, n, 64 * n) for n in (channels, filters))
+    _, to_results, _, of_kernel, rotated = winograd._matrices()
+    tiles.in_machine_code(tiles.PRODUCTS, data, tiles.Images(filters, (1, 1), (4, 4, 4, 4)), of_kernel, to_results, False)
+    tiles.in_machine_code(tiles.PRODUCTS, results, tiles.Images(channels, (1, 1), (4, 4, 4, 4)), rotated, to_results, True)
+    tiles.in_machine_code(tiles.SUMS, data, results, tuple(zip(*of_kernel, strict=True)), True, True)
+    assert len(numbers) == 3
+    assert max(numbers) < 1 << 16
+
+
 @pytest.mark.parametrize("bits", [128, 256])
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
 def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):

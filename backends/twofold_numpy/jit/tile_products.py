@@ -15,7 +15,7 @@ from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
-from ..tiles import CHANNELS, KERNEL, POSITIONS, RESULTS, TILE, Images, Matrix, MultiplyTiles, Tiling
+from ..tiles import CHANNELS, KERNEL, POSITIONS, RESULTS, STEP, TILE, WIDE, Images, Matrix, MultiplyTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
@@ -40,7 +40,7 @@ STEPS = (
 )
 SCRATCH = ("scratch.size", "elements.from", "pixels.from", "sums.from")
 #: The filters of a piece, if there are enough pieces, or else.
-MANY, FEW = 32, 16
+MANY, FEW = WIDE, STEP
 #: Pieces that are wanted, and the least tiles of a piece, for which its kernels are transformed.
 PIECES, LEAST_TILES = 8, 100
 #: Sums that are held in registers, where there are 32 of these or 16.

@@ -14,7 +14,7 @@ from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
-from ..tiles import CHANNELS, KERNEL, POSITIONS, STEP, TILE, Matrix, SumTiles, Tiling
+from ..tiles import CHANNELS, KERNEL, POSITIONS, STEP, TILE, WIDE, Matrix, SumTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
@@ -30,7 +30,7 @@ NUMBERS = (
 )
 #: Filters that are multiplied at once, channels of a piece if there are enough, the most filters of a piece, and tiles that are added up
 #: before the next filters.
-ROWS, COLUMNS, MOST_FILTERS, TILES = 8, 32, CHANNELS, 64
+ROWS, COLUMNS, MOST_FILTERS, TILES = 8, WIDE, CHANNELS, 64
 
 
 def tile_weights(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_last: bool) -> SumTiles | None:
