@@ -147,7 +147,7 @@ def _image_tiles_in_machine_code(of: tiles.Tiling, images: tiles.Images, pad: Si
 
 
 def _tile_products_in_machine_code(
-    of: tiles.Tiling, out: tiles.Images, of_kernel: tiles.Matrix, to_results: tiles.Matrix, is_of_data: bool
+    of: tiles.Tiling, out: tiles.Images, of_kernel: tiles.Matrix, to_results: tiles.Matrix, is_of_data: bool, stride: int
 ) -> tiles.MultiplyTiles | None:
     """What multiplies transformed tiles by kernels in machine code; None if kernels are not compiled."""
     if not _compiles():
@@ -155,7 +155,7 @@ def _tile_products_in_machine_code(
     with IMPORTING:
         from .jit.tile_products import tile_products
 
-    return tile_products(of, out, of_kernel, to_results, is_of_data)
+    return tile_products(of, out, of_kernel, to_results, is_of_data, stride)
 
 
 def _tile_weights_in_machine_code(

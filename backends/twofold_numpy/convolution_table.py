@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .geometry import Geometry, Kind
-from .tiles import are_grouped
+from .tiles import are_grouped, has_form
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -40,11 +40,12 @@ def class_of(g: Geometry) -> str:
         return "grouped dense" if g.is_dense and g.taps > 1 else "grouped"
     if g.is_pointwise:
         return "pointwise"
+    is_usual = g.is_dense and g.kernel == (3, 3)
+    if has_form(g) and are_grouped(g):
+        return "dense 3x3 in groups" if is_usual else "other tiles in groups"
     if not g.is_dense:
         return "strided"
-    if g.kernel != (3, 3) or g.dilate != (1, 1) or max(g.pad) > 2:
-        return "dense"
-    return "dense 3x3 in groups" if are_grouped(g.channels, g.filters) else "dense 3x3"
+    return "dense 3x3" if is_usual and has_form(g) else "dense"
 
 
 def features(g: Geometry) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """Tiles of Winograd's algorithm: their sizes, where transformed ones are in memory, and what machine code does with them.
 
-Transformed tiles are (36 positions, groups of `CHANNELS` channels, tiles, channels of a group): a product reads some neighboring tiles of a
+Transformed tiles are (positions, groups of `CHANNELS` channels, tiles, channels of a group): a product reads some neighboring tiles of a
 position one after the other, and its code can name their distance.
 """
 
@@ -12,11 +12,13 @@ import numpy as np
 
 from twofold.backend.strides import Sizes
 
+from .geometry import Geometry
+
 #: A 1-d transform, by rows.
 Matrix = tuple[tuple[float, ...], ...]
-#: Along one axis: results per tile, size of the kernel, and pixels per tile; and the positions of a tile.
-RESULTS, KERNEL, TILE = 4, 3, 6
-POSITIONS = TILE * TILE
+#: What machine code takes: along one axis, the results that a tile may have, by the size of the kernel; and the longest stride.
+FORMS = {2: (5, 4), 3: (4,), 5: (2,)}
+MOST_STRIDE = 2
 #: Channels of a group, and of how many channels and filters there must be a multiple.
 CHANNELS, STEP = 64, 16
 #: Numbers in a line of a cache.
@@ -41,7 +43,11 @@ class Tiling(NamedTuple):
     images, first, rows, across
         The number of images, the first row of tiles of each, and the rows and columns of tiles.
     channels
-        Their number.
+        The number of channels, of all phases together.
+    results
+        The results of a tile along one axis: pixels from one tile to the next.
+    phases
+        How many phases of the images there are tiles of, see `winograd.Phase`: `STEP` channels of one, then of the next.
     apart
         Bytes from one position of the transformed tiles to the next.
     """
@@ -51,6 +57,8 @@ class Tiling(NamedTuple):
     rows: int
     across: int
     channels: int
+    results: int
+    phases: int
     apart: int
 
     @property
@@ -71,18 +79,17 @@ class Images(NamedTuple):
         """Those of an array."""
         return cls(x.shape[1], x.shape[2:], x.strides)
 
-    @property
-    def is_last(self) -> bool:
-        """Whether the channels of a pixel, not the pixels of a row, are next to each other; rows of one pixel have any stride."""
-        return self.size[1] > 1 and self.strides[3] != np.dtype(np.float32).itemsize
+    def is_last(self, step: int = 1) -> bool:
+        """Whether the channels of a pixel, not every ``step``-th of a row, are next to each other; rows of one pixel have any stride."""
+        return self.size[1] > 1 and self.strides[3] != step * np.dtype(np.float32).itemsize
 
 
 #: Filled by the adapter: give what machine code does, or None. The transform of tiles of images, with this padding, by a matrix for data
-#: or for results; the products for these results, with the transforms of kernels and to results, whose weight is (filters, channels, 3,
-#: 3), for the gradient of the data (channels, filters, 3, 3); and the sums over tiles of data and results, the first or last ones or not,
+#: or for results; the products for these results, with the transforms of kernels and to results, whose weight is (filters, channels, k,
+#: k), for the gradient of the data (channels, filters, k, k); and the sums over tiles of data and results, the first or last ones or not,
 #: with the transform to kernels.
 TRANSFORMS: list[Callable[[Tiling, Images, Sizes, Matrix], TransformTiles | None]] = []
-PRODUCTS: list[Callable[[Tiling, Images, Matrix, Matrix, bool], MultiplyTiles | None]] = []
+PRODUCTS: list[Callable[[Tiling, Images, Matrix, Matrix, bool, int], MultiplyTiles | None]] = []
 SUMS: list[Callable[[Tiling, Tiling, Matrix, bool, bool], SumTiles | None]] = []
 
 Code = TypeVar("Code")
@@ -93,10 +100,18 @@ def in_machine_code(makers: list[Callable[..., Code | None]], *of: object) -> Co
     return next(filter(None, (make(*of) for make in makers)))
 
 
-def are_grouped(channels: int, filters: int) -> bool:
+def has_form(g: Geometry) -> bool:
+    """Whether a convolution may have tiles: square kernels, which its stride divides, no dilation, one group and little padding."""
+    if len(g.kernel) != 2 or g.dilate != (1, 1) or g.groups != 1 or len({*g.kernel}) > 1 or len({*g.stride}) > 1:
+        return False
+    kernel, rest = divmod(g.kernel[0], g.stride[0])
+    return not rest and kernel in FORMS and g.stride[0] <= MOST_STRIDE and max(g.pad) <= g.stride[0] * (kernel - 1)
+
+
+def are_grouped(g: Geometry) -> bool:
     """Whether machine code takes tiles of so many channels, and multiplies them by so many filters."""
-    parts, groups = (n // math.gcd(n, WIDE) for n in (channels, filters))
-    return channels % STEP == filters % STEP == 0 and parts * groups <= MOST_PIECES
+    parts, groups = (n // math.gcd(n, WIDE) for n in (g.channels * math.prod(g.stride), g.filters))
+    return g.channels % STEP == g.filters % STEP == 0 and parts * groups <= MOST_PIECES
 
 
 def in_groups(channels: int) -> int:
@@ -109,7 +124,7 @@ def apart(elements: int) -> int:
     return (-(-elements // LINE) | 1) * LINE
 
 
-def by_position(buffer: np.ndarray, elements: int) -> np.ndarray:
-    """The beginning of a buffer as (36, elements), with gaps."""
+def by_position(buffer: np.ndarray, positions: int, elements: int) -> np.ndarray:
+    """The beginning of a buffer as (positions, elements), with gaps."""
     step = apart(elements)
-    return buffer[: POSITIONS * step].reshape(POSITIONS, step)[:, :elements]
+    return buffer[: positions * step].reshape(positions, step)[:, :elements]

@@ -1,8 +1,11 @@
-"""Convolution with 3x3 kernels by Winograd's minimal filtering F(4x4, 3x3): a quarter of the products, after three linear transforms.
+"""Convolution by Winograd's minimal filtering: a quarter of the products with 3x3 kernels, after three linear transforms.
 
 An image is cut into overlapping tiles of 6x6 pixels, each of which gives 4x4 results. In the transformed domain of 36 positions
 convolution is 36 matrix products over channels; the transforms are matrix products too. Internally channels are last. Arrays are
 (n, c, h, w); their memory layout affects only what is copied, not the results.
+
+Machine code also takes kernels of 2x2 and 5x5, with other results per tile, and kernels of 4x4 and 6x6 that move by two pixels: such a
+convolution is the sum of four with kernels of half the size, each of which meets every other pixel of every other row (see `Phase`).
 
 Sources: Winograd, "Arithmetic complexity of computations", 1980; Lavin & Gray, "Fast algorithms for convolutional neural networks",
 2016. The interpolation points are 0, ±3/4, ±3/2 and infinity (after Barabasz et al., "Error analysis and improving the accuracy of
@@ -12,6 +15,7 @@ Winograd convolution for deep neural networks", 2020), with a quarter of the err
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +30,10 @@ from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_i
 from .memory import POOL
 from .products import multiply
 from .tiles import (
-    KERNEL,
-    POSITIONS,
+    FORMS,
     PRODUCTS,
-    RESULTS,
+    STEP,
     SUMS,
-    TILE,
     TRANSFORMS,
     Images,
     Matrix,
@@ -39,6 +41,7 @@ from .tiles import (
     apart,
     are_grouped,
     by_position,
+    has_form,
     in_groups,
     in_machine_code,
 )
@@ -48,22 +51,32 @@ Transform = Callable[[np.ndarray, Sequence[int], np.ndarray, Sequence[int], Sequ
 #: Filled by the adapter: give the transform of a matrix in machine code, or None.
 IN_MACHINE_CODE: list[Callable[[Matrix], Transform | None]] = []
 POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
+#: Along one axis, the size of usual kernels, the results of a tile with these and its pixels; and its positions.
+KERNEL, RESULTS, TILE = 3, 4, 6
+POSITIONS = TILE * TILE
 
 
-def _transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def results_of(kernel: int, out: Sizes) -> int:
+    """The results of a tile along one axis with which images of a size need the fewest products."""
+    return min(FORMS[kernel], key=lambda results: math.prod((results + kernel - 1) * -(-o // results) for o in out))
+
+
+def _transforms(kernel: int = KERNEL, results: int = RESULTS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The 1-d transforms (of_data, of_kernel, to_results): result = to_results · ((of_kernel · kernel) * (of_data · data)).
 
     This is the transpose of the Toom-Cook algorithm, which multiplies polynomials by their values at points.
     """
-    values = [[p**k for k in range(TILE)] for p in POINTS]
+    tile = results + kernel - 1
+    points = POINTS[: tile - 1]
+    values = [[p**k for k in range(tile)] for p in points]
     # the denominators of Lagrange's interpolation; the point at infinity gives the last row, the leading coefficient
-    denominators = [math.prod(p - q for q in POINTS if q != p) for p in POINTS]
-    to_results = np.array([[v[k] for v in values] + [float(k == RESULTS - 1)] for k in range(RESULTS)])
-    of_kernel = np.array([[x / d for x in v[:KERNEL]] for v, d in zip(values, denominators, strict=True)] + [[0, 0, 1]])
-    of_data = np.zeros((TILE, TILE))
-    for k, p in enumerate(POINTS):
-        of_data[k, : TILE - 1] = np.poly([q for q in POINTS if q != p])[::-1]
-    of_data[-1] = np.poly(POINTS)[::-1]
+    denominators = [math.prod(p - q for q in points if q != p) for p in points]
+    to_results = np.array([[v[k] for v in values] + [float(k == results - 1)] for k in range(results)])
+    of_kernel = np.array([[x / d for x in v[:kernel]] for v, d in zip(values, denominators, strict=True)] + [[0] * (kernel - 1) + [1]])
+    of_data = np.zeros((tile, tile))
+    for k, p in enumerate(points):
+        of_data[k, : tile - 1] = np.poly([q for q in points if q != p])[::-1]
+    of_data[-1] = np.poly(points)[::-1]
     return of_data, of_kernel, to_results
 
 
@@ -89,9 +102,9 @@ class InMachineCode(NamedTuple):
 
 
 @cache
-def _matrices() -> list[Matrix]:
+def _matrices(kernel: int = KERNEL, results: int = RESULTS) -> list[Matrix]:
     """The 1-d transforms in the order of `InMachineCode`."""
-    of_data, of_kernel, to_results = _transforms()
+    of_data, of_kernel, to_results = _transforms(kernel, results)
     return [tuple(map(tuple, m.tolist())) for m in (of_data, to_results, to_results.T, of_kernel, of_kernel[:, ::-1])]
 
 
@@ -107,13 +120,42 @@ ON_CHANGE.append(_in_machine_code.cache_clear)  # the setting ``jit``
 
 
 def is_applicable(g: Geometry) -> bool:
-    """Whether the algorithm applies: 3x3 kernels, stride 1, no dilation, one group, and padding of at most 2."""
-    return g.kernel == (3, 3) and g.is_dense and g.dilate == (1, 1) and g.groups == 1 and max(g.pad) <= 2
+    """Whether the algorithm applies. Only kernels of 3x3 with stride 1 need no machine code."""
+    return has_form(g) and ((g.kernel == (KERNEL, KERNEL) and g.is_dense) or is_in_machine_code(g))
 
 
 def is_in_machine_code(g: Geometry) -> bool:
     """Whether machine code transforms the images as they are, and multiplies their tiles in groups of channels."""
-    return are_grouped(g.channels, g.filters) and _in_machine_code() is not None
+    return are_grouped(g) and _in_machine_code() is not None
+
+
+class Phase(NamedTuple):
+    """The pixels of images that some elements of kernels meet, if these move by more than one pixel: they are images of their own.
+
+    With a stride of s there are s phases along each axis: elements ``at``, ``at + s``, … of a kernel meet pixels ``first``,
+    ``first + s``, …, before which there are ``pad`` zeros. With a stride of 1 the images are the only phase. A convolution is the sum of
+    those of its phases.
+    """
+
+    pad: Sizes
+    at: Sizes = (0, 0)
+    first: Sizes = (0, 0)
+    stride: int = 1
+
+    def of(self, images: np.ndarray) -> np.ndarray:
+        """The phase of images (n, channels, h, w)."""
+        y, x = self.first
+        return images[:, :, y :: self.stride, x :: self.stride]
+
+
+def phases_of(g: Geometry) -> list[Phase]:
+    """The phases of a convolution's data, row by row."""
+    stride, found = g.stride[0], []
+    for at in product(range(stride), repeat=2):
+        before = [-(-(p - a) // stride) for p, a in zip(g.pad, at, strict=True)]
+        first = [a - p + stride * b for p, a, b in zip(g.pad, at, before, strict=True)]
+        found.append(Phase(tuple(before), at, tuple(first), stride))
+    return found
 
 
 class GroupedTiles(ImageBlocks):
@@ -128,8 +170,12 @@ class GroupedTiles(ImageBlocks):
     """
 
     def __init__(self, g: Geometry, out: Sizes, channels: int, nbytes: int) -> None:
-        down, self.across = (-(-o // RESULTS) for o in out)
-        row_bytes = 4 * self.across * POSITIONS * in_groups(channels)
+        kernel = g.kernel[0] // g.stride[0]
+        self.results = results_of(kernel, out)
+        self.matrices = _matrices(kernel, self.results)
+        self.positions = len(self.matrices[0]) ** 2
+        down, self.across = (-(-o // self.results) for o in out)
+        row_bytes = 4 * self.across * self.positions * in_groups(channels)
         super().__init__(g, down, row_bytes, nbytes)
         # threads share the work on a block, so blocks need not be as many as threads
         self.images = max(1, min(nbytes // (row_bytes * down), g.n))
@@ -141,14 +187,18 @@ class GroupedTiles(ImageBlocks):
 
     def buffer(self, channels: int) -> np.ndarray:
         """Memory for the tiles of a block."""
-        return _empty(POSITIONS * apart(self.images * self.band * self.across * in_groups(channels)))
+        return _empty(self.positions * apart(self.images * self.band * self.across * in_groups(channels)))
 
-    def transformed(self, block: ImageBlock, x: np.ndarray, pad: Sizes, matrix: Matrix, buffer: np.ndarray) -> tuple[Tiling, np.ndarray]:
-        """The tiles of a block of images (n, channels, h, w), transformed by a matrix into a buffer."""
-        tiles = by_position(buffer, block.images * block.rows * self.across * in_groups(x.shape[1]))
-        tiling = Tiling(block.images, block.top, block.rows, self.across, x.shape[1], tiles.strides[0])
-        some = x[block.first : block.first + block.images]
-        in_machine_code(TRANSFORMS, tiling, Images.of(some), pad, matrix)(some, tiles)
+    def transformed(
+        self, block: ImageBlock, x: np.ndarray, phases: Sequence["Phase"], matrix: Matrix, buffer: np.ndarray
+    ) -> tuple[Tiling, np.ndarray]:
+        """The tiles of the phases of a block of images (n, channels, h, w), transformed by a matrix into a buffer."""
+        channels, some = len(phases) * x.shape[1], x[block.first : block.first + block.images]
+        tiles = by_position(buffer, self.positions, block.images * block.rows * self.across * in_groups(channels))
+        tiling = Tiling(block.images, block.top, block.rows, self.across, channels, self.results, len(phases), tiles.strides[0])
+        for number, phase in enumerate(phases):
+            images = phase.of(some)
+            in_machine_code(TRANSFORMS, tiling, Images.of(images), phase.pad, matrix)(images, tiles[:, number * STEP :])
         return tiling, tiles
 
 
@@ -194,7 +244,7 @@ class Tiles(ImageBlocks):
 
     def transform(self, block: ImageBlock) -> np.ndarray:
         """Transform a block's tiles of the loaded images: (36, tiles, channels)."""
-        found = by_position(self.data, self.number(block) * self.before)
+        found = by_position(self.data, POSITIONS, self.number(block) * self.before)
         image = self.image[:, RESULTS * block.top :]
         if self.code is not None:
             steps = self.steps(block, self.before, True)
@@ -310,7 +360,7 @@ def _kernels(weight: np.ndarray) -> np.ndarray:
 def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
     """Kernels (a, 9, b) transformed: (36, a, b)."""
     a, _, b = elements.shape
-    found, step = by_position(_empty(POSITIONS * apart(a * b)), a * b), 4 * b
+    found, step = by_position(_empty(POSITIONS * apart(a * b)), POSITIONS, a * b), 4 * b
     position = found.strides[0]
     transform(found, (0, 0, step, TILE * position, position), elements, (0, 0, KERNEL**2 * step, KERNEL * step, step), (1, 1, a, b))
     return found.reshape(POSITIONS, a, b)
@@ -318,7 +368,8 @@ def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
-    if _correlate_in_machine_code(g, data, weight, g.pad, out):
+    if is_in_machine_code(g):
+        _correlate_in_machine_code(g, data, phases_of(g), packed(weight), out)
         return
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
     _correlate(make, data, _kernels(weight), g.pad, out)
@@ -326,9 +377,15 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray,
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
-    pad = tuple([KERNEL - 1 - p for p in g.pad])
-    if _correlate_in_machine_code(g, result, weight, pad, out, is_of_data=True):
+    if is_in_machine_code(g):
+        weight = packed(weight)
+        for phase in phases_of(g):
+            (y, x), part = phase.at, phase.of(out)
+            if part.size:  # images of one row have no other phase
+                pad = tuple([k // phase.stride - 1 - p for k, p in zip(g.kernel, phase.pad, strict=True)])
+                _correlate_in_machine_code(g, result, [Phase(pad)], weight[:, :, y:, x:], part, is_of_data=True)
         return
+    pad = tuple([k - 1 - p for k, p in zip(g.kernel, g.pad, strict=True)])
     make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
     _correlate(make, result, _kernels_of_data(weight), pad, out)
 
@@ -343,20 +400,18 @@ def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray,
 
 
 def _correlate_in_machine_code(
-    g: Geometry, data: np.ndarray, weight: np.ndarray, pad: Sizes, out: np.ndarray, is_of_data: bool = False
-) -> bool:
-    """Correlate with the kernels of a weight, or for the gradient of the data with rotated ones; False if no machine code does."""
-    if not is_in_machine_code(g):
-        return False
-    weight = packed(weight)
-    of_data, to_results, _, *of_kernels = _matrices()
-    work = GroupedTiles(g, out.shape[2:], data.shape[1], BLOCK)
-    buffer = work.buffer(data.shape[1])
+    g: Geometry, data: np.ndarray, phases: Sequence[Phase], weight: np.ndarray, out: np.ndarray, is_of_data: bool = False
+) -> None:
+    """Correlate phases of images with the kernels of a weight; for the gradient of the data with rotated ones of one phase."""
+    channels = len(phases) * data.shape[1]
+    work = GroupedTiles(g, out.shape[2:], channels, BLOCK)
+    of_data, to_results, _, *of_kernels = work.matrices
+    buffer = work.buffer(channels)
     for block in work.blocks():
-        tiling, tiles = work.transformed(block, data, pad, of_data, buffer)
-        part = block._replace(top=RESULTS * block.top, rows=RESULTS * block.rows).of(out)
-        in_machine_code(PRODUCTS, tiling, Images.of(part), of_kernels[is_of_data], to_results, is_of_data)(weight, tiles, part)
-    return True
+        tiling, tiles = work.transformed(block, data, phases, of_data, buffer)
+        part = block._replace(top=work.results * block.top, rows=work.results * block.rows).of(out)
+        of = tiling, Images.of(part), of_kernels[is_of_data], to_results, is_of_data, g.stride[0]
+        in_machine_code(PRODUCTS, *of)(weight, tiles, part)
 
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
@@ -379,14 +434,16 @@ def _sum_in_machine_code(g: Geometry, data: np.ndarray, result: np.ndarray, out:
     """`convolve_weight` with tiles in groups of channels; False if no machine code does."""
     if not is_in_machine_code(g):
         return False
-    of_data, _, from_results, of_kernel, _ = _matrices()
-    nbytes = max(BLOCK, min(4 * POSITIONS * g.filters * g.channels, LARGEST_BLOCK))
-    work = GroupedTiles(g, g.out, max(g.channels, g.filters), nbytes)
-    blocks, buffers = [*work.blocks()], [work.buffer(channels) for channels in (g.channels, g.filters)]
-    sums = _empty(POSITIONS * g.filters * g.channels if len(blocks) > 1 else 0)
+    phases = phases_of(g)
+    channels = len(phases) * g.channels
+    nbytes = max(BLOCK, min(4 * POSITIONS * g.filters * channels, LARGEST_BLOCK))
+    work = GroupedTiles(g, g.out, max(channels, g.filters), nbytes)
+    of_data, _, from_results, of_kernel, _ = work.matrices
+    blocks, buffers = [*work.blocks()], [work.buffer(count) for count in (channels, g.filters)]
+    sums = _empty(work.positions * g.filters * channels if len(blocks) > 1 else 0)
     for k, block in enumerate(blocks):
-        of, tiles = work.transformed(block, data, g.pad, of_data, buffers[0])
-        of_results, results = work.transformed(block, result, (0, 0), from_results, buffers[1])
+        of, tiles = work.transformed(block, data, phases, of_data, buffers[0])
+        of_results, results = work.transformed(block, result, [Phase((0, 0))], from_results, buffers[1])
         ends = k == 0, k == len(blocks) - 1
         in_machine_code(SUMS, of, of_results, tuple(zip(*of_kernel, strict=True)), *ends)(tiles, results, sums, out)
     return True

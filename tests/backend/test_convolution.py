@@ -193,22 +193,29 @@ def in_order(x, order):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("images", "channels", "filters", "size", "pad", "is_grouped"),
+    ("images", "channels", "filters", "size", "kernel", "stride", "pad", "is_grouped"),
     [
-        *[(1, 16, 16, (3, 5), 1, True), (1, 80, 48, (13, 14), 1, True), (2, 128, 272, (7, 7), 2, True), (3, 48, 64, (9, 30), 0, True)],
+        *[(1, 16, 16, (3, 5), 3, 1, 1, True), (1, 80, 48, (13, 14), 3, 1, 1, True), (2, 128, 272, (7, 7), 3, 1, 2, True)],
+        (3, 48, 64, (9, 30), 3, 1, 0, True),
         # channels of which not all kernels stay in the cache, and tiles that several pieces share
-        *[(1, 336, 336, (6, 5), 1, True), (1, 16, 16, (58, 70), 1, True)],
-        *[(1, 8, 32, (24, 24), 1, False), (2, 40, 56, (14, 14), 1, False)],
+        *[(1, 336, 336, (6, 5), 3, 1, 1, True), (1, 16, 16, (58, 70), 3, 1, 1, True)],
+        *[(1, 8, 32, (24, 24), 3, 1, 1, False), (2, 40, 56, (14, 14), 3, 1, 1, False)],
+        # tiles of 25 positions and of 36
+        *[(2, 48, 80, (12, 9), 2, 1, 0, True), (1, 144, 16, (11, 11), 2, 1, 1, True), (1, 336, 32, (10, 6), 2, 1, 0, True)],
+        *[(2, 32, 80, (11, 14), 5, 1, 2, True), (1, 80, 16, (6, 31), 5, 1, 4, True)],
+        # the phases of images of even and odd sizes, of which some have no pixel
+        *[(2, 48, 80, (16, 38), 4, 2, 1, True), (1, 16, 272, (11, 9), 4, 2, 2, True), (3, 144, 16, (6, 7), 4, 2, 0, True)],
+        *[(1, 32, 16, (1, 2), 4, 2, 2, True), (1, 80, 32, (17, 12), 6, 2, 3, True)],
     ],
 )
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
 def test_tiles_of_groups_of_channels_give_the_same_bits_in_every_layout(
-    kind, images, channels, filters, size, pad, is_grouped, monkeypatch, poisoned
+    kind, images, channels, filters, size, kernel, stride, pad, is_grouped, monkeypatch, poisoned
 ):
     monkeypatch.setattr(SETTINGS, "jit", True)
     made = []
     monkeypatch.setattr(winograd, "in_machine_code", lambda *of: made.append(of) or tiles.in_machine_code(*of))
-    g = Geometry(images, channels, filters, 1, size, (3, 3), (1, 1), (1, 1), (pad, pad))
+    g = Geometry(images, channels, filters, 1, size, (kernel, kernel), (stride, stride), (1, 1), (pad, pad))
     draw = np.random.default_rng(4)
     first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
     exact = np.empty(shape_of(kind, g))
@@ -278,13 +285,26 @@ def test_no_convolution_has_more_pieces_than_are_numbered(channels, filters, mon
         of = module.shared_words
         monkeypatch.setattr(module, "shared_words", lambda *words, of=of: numbers.append(words[2]) or of(*words))
         module._bound.cache_clear()
-    data, results = (tiles.Tiling(1, 0, 1, 1, n, 64 * n) for n in (channels, filters))
+    data, results = (tiles.Tiling(1, 0, 1, 1, n, 4, 1, 64 * n) for n in (channels, filters))
     _, to_results, _, of_kernel, rotated = winograd._matrices()
-    tiles.in_machine_code(tiles.PRODUCTS, data, tiles.Images(filters, (1, 1), (4, 4, 4, 4)), of_kernel, to_results, False)
-    tiles.in_machine_code(tiles.PRODUCTS, results, tiles.Images(channels, (1, 1), (4, 4, 4, 4)), rotated, to_results, True)
+    tiles.in_machine_code(tiles.PRODUCTS, data, tiles.Images(filters, (1, 1), (4, 4, 4, 4)), of_kernel, to_results, False, 1)
+    tiles.in_machine_code(tiles.PRODUCTS, results, tiles.Images(channels, (1, 1), (4, 4, 4, 4)), rotated, to_results, True, 1)
     tiles.in_machine_code(tiles.SUMS, data, results, tuple(zip(*of_kernel, strict=True)), True, True)
     assert len(numbers) == 3
     assert max(numbers) < 1 << 16
+
+
+@pytest.mark.parametrize(("kernel", "stride"), [(5, 1), (4, 2)])
+@pytest.mark.parametrize("kind", ["forward", "data"])
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_the_weight_of_tiles_may_have_any_strides(kind, kernel, stride, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    g = Geometry(1, 32, 48, 1, (12, 12), (kernel, kernel), (stride, stride), (1, 1), (1, 1))
+    first, weight = operands(kind, g, F32)
+    want, out = (np.empty(shape_of(kind, g), F32) for _ in range(2))
+    algorithm(kind, Choice("winograd", 1 << 22))(g, first, weight, want)
+    algorithm(kind, Choice("winograd", 1 << 22))(g, first, np.asfortranarray(weight), out)
+    np.testing.assert_array_equal(out, want)
 
 
 @pytest.mark.parametrize("bits", [128, 256])
@@ -292,14 +312,17 @@ def test_no_convolution_has_more_pieces_than_are_numbered(channels, filters, mon
 def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):
     from twofold_numpy.jit import image_tiles, tile_products, tile_weights
 
+    monkeypatch.setattr(SETTINGS, "jit", True)
     own = compiler()
     caches = [cache for module in (image_tiles, tile_products, tile_weights) for cache in (module._bound, module._code)]
     monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=bits))
     for cache in caches:
         cache.cache_clear()
     try:
-        for kind, filters, order in product(KINDS, (48, 256), ((0, 1, 2, 3), (0, 2, 3, 1))):
-            g, draw = Geometry(1, 80, filters, 1, (13, 21), (3, 3), (1, 1), (1, 1), (1, 1)), np.random.default_rng(4)
+        kernels, orders = ((2, 1), (3, 1), (5, 1), (4, 2)), ((0, 1, 2, 3), (0, 2, 3, 1))
+        for kind, filters, (kernel, stride), order in product(KINDS, (48, 256), kernels, orders):
+            g = Geometry(1, 80, filters, 1, (13, 21), (kernel, kernel), (stride, stride), (1, 1), (1, 1))
+            draw = np.random.default_rng(4)
             first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
             exact = np.empty(shape_of(kind, g))
             algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
@@ -311,11 +334,28 @@ def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):
             cache.cache_clear()
 
 
-def test_winograd_transforms_match_their_interpolation_points():
-    of_data, of_kernel, to_results = winograd._transforms()
-    data, kernel = np.arange(6.0), np.array([2.0, -1.0, 3.0])
-    want = [data[k : k + 3] @ kernel for k in range(4)]
-    np.testing.assert_allclose(to_results @ ((of_kernel @ kernel) * (of_data @ data)), want, rtol=1e-14)
+@pytest.mark.parametrize(
+    ("kernel", "stride", "pad", "dilate", "channels", "is_taken"),
+    [
+        *[(3, 1, 2, 1, 3, True), (3, 1, 3, 1, 16, False), (3, 1, 1, 2, 16, False), (2, 1, 1, 1, 16, True), (2, 1, 1, 1, 8, False)],
+        *[(4, 2, 2, 1, 16, True), (4, 2, 3, 1, 16, False), (4, 1, 1, 1, 16, False), (3, 2, 1, 1, 16, False), (6, 3, 1, 1, 16, False)],
+        *[((2, 3), 1, 1, 1, 16, False), (4, (2, 1), 1, 1, 16, False), (3, 1, (1, 3), 1, 16, False)],
+    ],
+)
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_which_convolutions_may_have_tiles(kernel, stride, pad, dilate, channels, is_taken, monkeypatch):
+    g = Geometry(1, channels, 16, 1, (9, 9), *[x if isinstance(x, tuple) else (x, x) for x in (kernel, stride, dilate, pad)])
+    for is_compiled in WAYS:
+        monkeypatch.setattr(SETTINGS, "jit", is_compiled)
+        assert ("winograd" in applicable("forward", g, F32)) is (is_taken and (is_compiled or kernel == 3))
+
+
+@pytest.mark.parametrize(("size", "results"), [(size, results) for size, several in tiles.FORMS.items() for results in several])
+def test_winograd_transforms_match_their_interpolation_points(size, results):
+    of_data, of_kernel, to_results = winograd._transforms(size, results)
+    data, kernel = np.arange(size + results - 1.0), np.array([2.0, -1.0, 3.0, 0.5, -2.0])[:size]
+    want = [data[k : k + size] @ kernel for k in range(results)]
+    np.testing.assert_allclose(to_results @ ((of_kernel @ kernel) * (of_data @ data)), want, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])

@@ -3,6 +3,7 @@
 It reads images as they are, with channels first or last, so they are not copied with channels last and a border of zeros before.
 """
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -14,7 +15,7 @@ from twofold.config import ON_CHANGE
 
 from ..blas import blas
 from ..memory import scratch_memory
-from ..tiles import CHANNELS, RESULTS, TILE, Images, Matrix, Tiling, TransformTiles
+from ..tiles import CHANNELS, STEP, Images, Matrix, Tiling, TransformTiles
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import code_of
@@ -41,13 +42,13 @@ def _bound(of: Tiling, images: Images, pad: Sizes, matrix: Matrix) -> TransformT
     assert own is not None  # `image_tiles` has asked
     assert library is not None
     lanes = own.machine.vector_bits // 32
-    groups, tiles = of.channels // lanes, of.number
-    nanoseconds = NUMBER * 2 * tiles * of.channels * TILE**2
+    groups, tiles, step = images.channels // lanes, of.number, math.isqrt(of.phases)
+    nanoseconds = NUMBER * 2 * tiles * images.channels * len(matrix) ** 2
     pieces = max(1, min(workers.MOST, of.images * of.rows * groups, int(nanoseconds) // PIECE))
     # lines are brought in vectors, of which the last one may reach beyond the line
     pixels = len(matrix[0])
-    size = -(-(pixels * (RESULTS * of.across + pixels - RESULTS) + lanes) * lanes * ITEM // LINE) * LINE
-    code = _code(matrix, images.is_last)
+    size = -(-(pixels * (of.results * of.across + pixels - of.results) + lanes) * lanes * ITEM // LINE) * LINE
+    code = _code(matrix, of.results, of.phases, 0 if images.is_last(step) else step)
     numbers = [*shared_words(own, library, pieces, nanoseconds), of.images, groups, of.first, of.rows, of.across, *images.size, *pad]
     numbers += [*images.strides, of.apart, tiles * CHANNELS * ITEM, size, pieces]
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
@@ -62,16 +63,17 @@ ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
 
 
 @lru_cache(16)
-def _code(matrix: Matrix, is_last: bool) -> Code:
-    """The code for images with channels last or first in memory."""
+def _code(matrix: Matrix, results: int, phases: int, step: int) -> Code:
+    """The code for images with channels last in memory, if the step is 0; or else with pixels of a row so many numbers apart."""
     own = compiler()
     assert own is not None
     lanes = own.machine.vector_bits // 32
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words((*SIZES, *STEPS)))}
     words["DATA"] = "\n".join(data_addresses(("in", "tiles", "scratch"), own.machine.head))
     words |= {"LANES": lanes, "VECTOR_BYTES": lanes * ITEM, "CHANNELS": CHANNELS, "TILE_BYTES": CHANNELS * ITEM}
-    words |= {"TILE": TILE, "RESULTS": RESULTS, "PIXELS": len(matrix[0]), "OVERLAP": len(matrix[0]) - RESULTS}
-    words["BRING"] = "\n".join(_channels_last(lanes) if is_last else _channels_first(lanes))
+    words |= {"STEP": STEP, "ALL_PHASES": STEP * phases}
+    words |= {"TILE": len(matrix), "RESULTS": results, "PIXELS": len(matrix[0]), "OVERLAP": len(matrix[0]) - results}
+    words["BRING"] = "\n".join(_channels_first(lanes, step) if step else _channels_last(lanes))
     words["TRANSFORM"] = "\n".join(transform_function("whole", matrix, lanes))
     return code_of(own, "image_tiles", **words)
 
@@ -85,14 +87,41 @@ def _channels_last(lanes: int) -> Iterator[str]:
     yield "  %x.next = add i64 %x, 1\n  %more = icmp ult i64 %x.next, %width\n  br i1 %more, label %pixel, label %end\nend:\n  ret void"
 
 
-def _channels_first(lanes: int) -> Iterator[str]:
+def _channels_first(lanes: int, step: int) -> Iterator[str]:
     """Transpose squares of channels and pixels; what would be beyond the line is zero."""
-    yield "entry:\n  br label %square\nsquare:\n  %x = phi i64 [ 0, %entry ], [ %x.next, %square ]"
-    yield "  %x.0 = getelementptr float, ptr %from, i64 %x"
-    yield from (f"  %x.{k} = getelementptr i8, ptr %x.{k - 1}, i64 %channel" for k in range(1, lanes))
+    yield "entry:"
+    if step > 1:
+        yield f"  %rows = alloca [{lanes} x <{lanes} x float>], align {LINE}"
+    yield "  br label %square\nsquare:\n  %x = phi i64 [ 0, %entry ], [ %x.next, %square ]"
+    yield f"  %x.first = mul i64 %x, {step}\n  %{'x' if step == 1 else 'row'}.0 = getelementptr float, ptr %from, i64 %x.first"
     yield f"  %tile.to = getelementptr [{lanes} x float], ptr %to, i64 %x\n  %left = sub i64 %width, %x"
     yield from (f"  {line}" for line in splat("%left.all", "%left", "i64", lanes))
-    yield f"  %mask = icmp slt <{lanes} x i64> <{', '.join(f'i64 {k}' for k in range(lanes))}>, %left.all\n  %side = add i64 0, {lanes}"
-    yield from square("float", ITEM, lanes, 0, "side", "%mask")
+    yield f"  %side = add i64 0, {lanes}"
+    yield f"  %mask = icmp slt <{lanes} x i64> <{', '.join(f'i64 {k}' for k in range(lanes))}>, %left.all"
+    if step > 1:
+        yield from _brought_together(lanes, step)
+    else:
+        yield from (f"  %x.{k} = getelementptr i8, ptr %x.{k - 1}, i64 %channel" for k in range(1, lanes))
+    yield from square("float", ITEM, lanes, 0, "side", "" if step > 1 else "%mask")
     yield f"  %x.next = add i64 %x, {lanes}\n  %more = icmp ult i64 %x.next, %width"
     yield "  br i1 %more, label %square, label %end\nend:\n  ret void"
+
+
+def _brought_together(lanes: int, step: int) -> Iterator[str]:
+    """Bring the pixels of each channel, which are apart in memory, side by side: ``%x.…`` are where."""
+    vector, mask = f"<{lanes} x float>", f"<{lanes} x i1>"
+    for part in range(step):
+        # which pixel an element of a vector is; there is none between two
+        pixels = [divmod(part * lanes + k, step) for k in range(lanes)]
+        numbers = ", ".join(f"i64 {pixel if not rest else 1 << 62}" for pixel, rest in pixels)
+        yield f"  %mask.{part} = icmp slt <{lanes} x i64> <{numbers}>, %left.all"
+    places = ", ".join(f"i32 {k * step}" for k in range(lanes))
+    for k in range(lanes):
+        if k:
+            yield f"  %row.{k} = getelementptr i8, ptr %row.{k - 1}, i64 %channel"
+        for part in range(step):
+            yield f"  %some.{k}.{part}.at = getelementptr float, ptr %row.{k}, i64 {part * lanes}"
+            load = f"@llvm.masked.load.v{lanes}f32.p0(ptr %some.{k}.{part}.at, i32 {ITEM}, {mask} %mask.{part}, {vector} zeroinitializer)"
+            yield f"  %some.{k}.{part} = call {vector} {load}"
+        yield f"  %row.{k}.all = shufflevector {vector} %some.{k}.0, {vector} %some.{k}.1, <{lanes} x i32> <{places}>"
+        yield f"  %x.{k} = getelementptr <{lanes} x float>, ptr %rows, i64 {k}\n  store {vector} %row.{k}.all, ptr %x.{k}, align 4"

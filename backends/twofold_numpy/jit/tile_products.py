@@ -1,8 +1,8 @@
 """Machine code of the products of Winograd's algorithm, with the transforms of kernels and results; ``llvm/tile_product.ll`` has its loops.
 
 A piece computes the results of some filters from all channels of the transformed tiles. It transforms their kernels itself: they are
-36 numbers for each 9 of the weight, which memory and other cores would not give as fast as they are computed. A sum is one chain of fused
-multiply-adds over the channels: bits depend neither on threads nor on other filters and tiles.
+36 numbers for each 9 of a weight with 3x3, which memory and other cores would not give as fast as they are computed. A sum is one chain of
+fused multiply-adds over the channels: bits depend neither on threads nor on other filters and tiles.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
-from ..tiles import CHANNELS, KERNEL, POSITIONS, RESULTS, STEP, TILE, WIDE, Images, Matrix, MultiplyTiles, Tiling
+from ..tiles import CHANNELS, STEP, WIDE, Images, Matrix, MultiplyTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
@@ -53,13 +53,13 @@ ITEM = 4
 PRODUCTS = 0.3
 
 
-def tile_products(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool) -> MultiplyTiles | None:
+def tile_products(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool, stride: int) -> MultiplyTiles | None:
     """A function of a weight, transformed tiles and the result, for these sizes and steps; None without a compiler."""
-    return None if compiler() is None or blas() is None else _bound(of, out, of_kernel, to_results, is_of_data)
+    return None if compiler() is None or blas() is None else _bound(of, out, of_kernel, to_results, is_of_data, stride)
 
 
 @lru_cache(1024)
-def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool) -> MultiplyTiles:
+def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool, stride: int) -> MultiplyTiles:
     own, library = compiler(), blas()
     assert own is not None  # `tile_products` has asked
     assert library is not None
@@ -71,18 +71,19 @@ def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of
     tiles = -(-of.number // blocks)
     groups = out.channels // filters
     splits = max(1, min(-(-PIECES // groups), of.number // LEAST_TILES, blocks))
-    depth = max(CHANNELS, KEPT // (POSITIONS * filters * ITEM) // CHANNELS * CHANNELS)
+    positions, kernel = len(of_kernel) ** 2, (stride * len(of_kernel[0])) ** 2 * ITEM
+    read = _read(len(of_kernel[0]), stride, is_of_data)
+    depth = max(CHANNELS, KEPT // (positions * filters * ITEM) // CHANNELS * CHANNELS)
     apart = (min(depth, of.channels) * filters * ITEM // LINE | 1) * LINE
-    parts = [POSITIONS * apart, (KERNEL**2 + 1) * lanes * lanes * ITEM, 2 * RESULTS**2 * lanes * ITEM]
+    parts = [positions * apart, (read + 1) * lanes * lanes * ITEM, 2 * _width(of.results, lanes) * lanes * ITEM]
     offsets = [sum(parts[:k]) for k in range(len(parts) + 1)]
-    size = offsets[-1] + POSITIONS * -(-blocks // splits) * tiles * filters * ITEM
+    size = offsets[-1] + positions * -(-blocks // splits) * tiles * filters * ITEM
     pieces, threads = groups * splits, workers.count()
-    nanoseconds = PRODUCTS * POSITIONS * of.number * of.channels * out.channels / lanes
-    code = _code(of_kernel, to_results, filters, tiles, out.is_last, is_of_data)
+    nanoseconds = PRODUCTS * positions * of.number * of.channels * out.channels / lanes
+    step = stride if is_of_data else 1
+    code = _code(of_kernel, to_results, filters, tiles, 0 if out.is_last(step) else step, is_of_data, stride)
     # from filter to filter and from channel to channel, whichever is the first axis of the weight
-    steps = [of.channels * KERNEL**2 * ITEM, KERNEL**2 * ITEM]
-    if is_of_data:
-        steps = [KERNEL**2 * ITEM, out.channels * KERNEL**2 * ITEM]
+    steps = [kernel, out.channels * kernel] if is_of_data else [of.channels // of.phases * kernel, kernel]
     numbers = [*shared_words(own, library, pieces, nanoseconds), of.channels, depth, of.number, blocks, splits, threads, of.rows, of.across]
     numbers += [*out.size, *steps, apart, of.apart, of.number * CHANNELS * ITEM, *out.strides, size, *offsets[1:]]
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
@@ -97,31 +98,45 @@ ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
 
 
 @lru_cache(256)
-def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, is_last: bool, is_of_data: bool) -> Code:
-    """The code for so many filters of a piece and tiles at once, and results with channels last or first in memory."""
+def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, out_step: int, is_of_data: bool, stride: int) -> Code:
+    """The code for so many filters of a piece and tiles at once.
+
+    Results have channels last in memory, if ``out_step`` is 0, or else pixels of a row so many numbers apart. Kernels that move by a stride
+    are taken apart into one for each phase of the images; for the gradient of the data, one of these is given.
+    """
     own = compiler()
     assert own is not None
     lanes = own.machine.vector_bits // 32
-    vectors, step = filters // lanes, lanes * ITEM
+    vectors, step, tile, kernel, results = filters // lanes, lanes * ITEM, len(of_kernel), len(of_kernel[0]), len(to_results)
+    read = _read(kernel, stride, is_of_data)
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words((*SIZES, *STEPS, *SCRATCH)))}
     words["DATA"] = "\n".join(data_addresses(("weight", "tiles", "out", "scratch"), own.machine.head))
-    words |= {"FILTERS": filters, "LANES": lanes, "VECTORS": vectors, "TILES": tiles, "CHANNELS": CHANNELS, "POSITIONS": POSITIONS}
-    words |= {"TILE": TILE, "ELEMENTS": KERNEL**2, "TILE_BYTES": CHANNELS * ITEM, "VECTOR_BYTES": step}
-    words |= {"SUMS": tiles * filters, "SUMS_POSITION": tiles * filters * ITEM, "SUMS_ROW": TILE * tiles * filters * ITEM}
-    words |= {"PIXELS_ROW": RESULTS * step, "ELEMENTS_ROW": KERNEL * step}
+    words |= {"FILTERS": filters, "LANES": lanes, "VECTORS": vectors, "TILES": tiles, "CHANNELS": CHANNELS, "STEP": STEP}
+    words |= {"TILE": tile, "POSITIONS": tile**2, "RESULTS": results, "TILE_BYTES": CHANNELS * ITEM, "VECTOR_BYTES": step}
+    words |= {"SUMS": tiles * filters, "SUMS_POSITION": tiles * filters * ITEM, "SUMS_ROW": tile * tiles * filters * ITEM}
+    words |= {"PIXELS_ROW": results * step, "ELEMENTS": read, "ELEMENTS_ROW": stride * kernel, "STRIDE": stride}
+    words |= {"KERNEL_ROW": stride**2 * kernel * step, "KERNEL_COLUMN": stride * step}
+    phases = 1 if is_of_data else stride**2
+    words |= {"PHASES": phases, "ALL_PHASES": STEP * phases}
     # squares of filters and elements: those of one channel, or of as many channels as there are lanes, one after the other
-    squares = (lanes, "%weight.channel", KERNEL**2) if is_of_data else (KERNEL**2, step, lanes)
+    squares = (lanes, "%weight.channel", read) if is_of_data else (read, step, lanes)
     words |= dict(zip(("SQUARES", "SQUARE_APART", "SQUARE_ELEMENTS"), squares, strict=True))
     words["PREFETCHES"] = "\n".join(_prefetches(lanes))
     words["SQUARE"], words["OF_SQUARE"] = (
         "\n".join(transposition(lanes, lanes)),
-        "\n".join(transposition(lanes, KERNEL**2 if is_of_data else lanes)),
+        "\n".join(transposition(lanes, read if is_of_data else lanes)),
     )
     words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors, tiles).items()}
-    words["STORE"] = "\n".join(_stored_last(lanes) if is_last else _stored_first(lanes))
+    words["STORE"] = "\n".join(_stored_first(lanes, results, out_step) if out_step else _stored_last(lanes, results))
     transforms = ((of_kernel, "whole_kernel"), (to_results, "whole_results"))
     words["TRANSFORMS"] = "\n".join(line for matrix, name in transforms for line in transform_function(name, matrix, lanes))
     return code_of(own, "tile_product", **words, SLOTS=llvm_text("slots"))
+
+
+def _read(kernel: int, stride: int, is_of_data: bool) -> int:
+    """The elements of a kernel that are read: all phases, or for the gradient of the data those of one from its first to its last."""
+    whole = stride * kernel
+    return stride * (kernel - 1) * (whole + 1) + 1 if is_of_data else whole**2
 
 
 def _prefetches(lanes: int) -> Iterator[str]:
@@ -169,11 +184,11 @@ def products_added(lanes: int, vectors: int, vectors_at: str, numbers: int, numb
             yield product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes)
 
 
-def _stored_last(lanes: int) -> Iterator[str]:
+def _stored_last(lanes: int, results: int) -> Iterator[str]:
     """Store the filters' results of a pixel side by side."""
     vector = f"<{lanes} x float>"
     yield "  br label %pixel.0.0"
-    places = [*product(range(RESULTS), range(RESULTS))]
+    places = [*product(range(results), range(results))]
     for n, (i, j) in enumerate(places):
         after = "pixel.{}.{}".format(*places[n + 1]) if n + 1 < len(places) else "done"
         name = f"{i}.{j}"
@@ -188,24 +203,38 @@ def _stored_last(lanes: int) -> Iterator[str]:
     yield "done:"
 
 
-def _stored_first(lanes: int) -> Iterator[str]:
+def _stored_first(lanes: int, results: int, step: int) -> Iterator[str]:
     """Transpose the results, and store the pixels of a row of each filter side by side."""
-    row, size = f"<{RESULTS} x float>", RESULTS**2
+    several = 1 << (results - 1).bit_length()
+    spread = f"<{step * several} x float>"
+    row, size = f"<{several} x float>", _width(results, lanes)
     yield f"  %planes = getelementptr float, ptr %pixels, i64 {size * lanes}"
     for k in range(size // lanes):
         yield f"  %from.{k} = getelementptr float, ptr %pixels, i64 {k * lanes * lanes}"
         yield f"  %to.{k} = getelementptr float, ptr %planes, i64 {k * lanes}"
         yield f"  call void @transpose(ptr %from.{k}, i64 {lanes * ITEM}, ptr %to.{k}, i64 {size})"
-    yield from (f"  {line}" for line in splat("%width.all", "%width", "i64", RESULTS))
-    yield f"  %mask = icmp slt <{RESULTS} x i64> <{', '.join(f'i64 {k}' for k in range(RESULTS))}>, %width.all\n  br label %plane"
+    yield f"  %some = call i64 @llvm.smin.i64(i64 %width, i64 {results})"
+    yield from (f"  {line}" for line in splat("%width.all", "%some", "i64", step * several))
+    # between two pixels there is nothing to store
+    numbers = ", ".join(f"i64 {k // step if k % step == 0 else 1 << 62}" for k in range(step * several))
+    yield f"  %mask = icmp slt <{step * several} x i64> <{numbers}>, %width.all\n  br label %plane"
     yield "plane:\n  %f = phi i64 [ 0, %entry ], [ %f.next, %plane.done ]"
     yield f"  %plane.from = getelementptr [{size} x float], ptr %planes, i64 %f"
     yield "  %plane.offset = mul i64 %f, %channel\n  %plane.to = getelementptr i8, ptr %out, i64 %plane.offset\n  br label %row.0"
-    for i in range(RESULTS):
-        after = f"row.{i + 1}" if i + 1 < RESULTS else "plane.done"
+    for i in range(results):
+        after = f"row.{i + 1}" if i + 1 < results else "plane.done"
         yield f"row.{i}:\n  %is.row.{i} = icmp sgt i64 %height, {i}\n  br i1 %is.row.{i}, label %inside.{i}, label %plane.done\ninside.{i}:"
-        yield f"  %from.row.{i} = getelementptr {row}, ptr %plane.from, i64 {i}\n  %x.{i} = load {row}, ptr %from.row.{i}, align 4"
+        yield f"  %from.row.{i} = getelementptr float, ptr %plane.from, i64 {i * results}"
+        yield f"  %x.{i} = load {row}, ptr %from.row.{i}, align 4"
+        places = ", ".join(f"i32 {k // step}" for k in range(step * several))
+        yield f"  %spread.{i} = shufflevector {row} %x.{i}, {row} poison, <{step * several} x i32> <{places}>"
         yield f"  %to.row.{i}.offset = mul i64 %row, {i}\n  %to.row.{i} = getelementptr i8, ptr %plane.to, i64 %to.row.{i}.offset"
-        yield f"  call void @llvm.masked.store.v{RESULTS}f32.p0({row} %x.{i}, ptr %to.row.{i}, i32 4, <{RESULTS} x i1> %mask)"
+        masked = f"{spread} %spread.{i}, ptr %to.row.{i}, i32 4, <{step * several} x i1> %mask"
+        yield f"  call void @llvm.masked.store.v{step * several}f32.p0({masked})"
         yield f"  br label %{after}"
     yield f"plane.done:\n  %f.next = add i64 %f, 1\n  %more = icmp ult i64 %f.next, {lanes}\n  br i1 %more, label %plane, label %end\nend:"
+
+
+def _width(results: int, lanes: int) -> int:
+    """The pixels of a tile's results in whole vectors, with room for a whole vector after the last row's first pixel."""
+    return -(-(results * (results - 1) + (1 << (results - 1).bit_length())) // lanes) * lanes

@@ -4,6 +4,7 @@ A piece has the sums of some filters and channels for all positions, and makes t
 have been added. A sum is one chain of fused multiply-adds over the tiles of a block, and the blocks' sums are added in their order.
 """
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
@@ -14,7 +15,7 @@ from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
-from ..tiles import CHANNELS, KERNEL, POSITIONS, STEP, TILE, WIDE, Matrix, SumTiles, Tiling
+from ..tiles import CHANNELS, STEP, WIDE, Matrix, SumTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
@@ -51,15 +52,15 @@ def _bound(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_
     # as many filters as give enough pieces: what a piece reads of the data is read for all of them
     counts = [f for f in (MOST_FILTERS, COLUMNS) if results.channels % f == 0 and results.channels // f * parts >= PIECES]
     filters = counts[0] if counts else STEP
-    pieces = results.channels // filters * parts
-    sums, is_kept = POSITIONS * filters * columns * ITEM, not (is_first and is_last)
+    pieces, positions = results.channels // filters * parts, len(to_kernel[0]) ** 2
+    sums, is_kept = positions * filters * columns * ITEM, not (is_first and is_last)
     elements = 0 if is_kept else sums
-    size, threads = -(-(elements + 2 * _width(lanes) * lanes * ITEM) // LINE) * LINE, workers.count()
-    nanoseconds = PRODUCTS * POSITIONS * data.number * data.channels * results.channels / lanes
+    size, threads = -(-(elements + 2 * _width(len(to_kernel), lanes) * lanes * ITEM) // LINE) * LINE, workers.count()
+    nanoseconds = PRODUCTS * positions * data.number * data.channels * results.channels / lanes
     numbers = [*shared_words(own, library, pieces, nanoseconds), data.channels, filters, parts, data.number]
     numbers += [threads, is_first, is_last, data.apart, data.number * CHANNELS * ITEM, results.apart, data.number * CHANNELS * ITEM]
     numbers += [size, elements, sums if is_kept else 0]
-    code = _code(to_kernel, columns)
+    code = _code(to_kernel, columns, data.phases)
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
     def add(data: np.ndarray, results: np.ndarray, sums: np.ndarray, weight: np.ndarray) -> None:
@@ -72,12 +73,12 @@ ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
 
 
 @lru_cache(16)
-def _code(to_kernel: Matrix, columns: int) -> Code:
-    """The code for so many channels of a piece."""
+def _code(to_kernel: Matrix, columns: int, phases: int) -> Code:
+    """The code for so many channels of a piece, and phases of the data."""
     own = compiler()
     assert own is not None
     lanes = own.machine.vector_bits // 32
-    vectors, step = columns // lanes, lanes * ITEM
+    vectors, step, kernel, tile = columns // lanes, lanes * ITEM, len(to_kernel), len(to_kernel[0])
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(NUMBERS))}
     words["DATA"] = "\n".join(data_addresses(("data", "results", "sums", "out", "scratch"), own.machine.head))
     words |= {
@@ -87,12 +88,16 @@ def _code(to_kernel: Matrix, columns: int) -> Code:
         "LANES": lanes,
         "VECTORS": vectors,
         "CHANNELS": CHANNELS,
-        "POSITIONS": POSITIONS,
+        "POSITIONS": tile**2,
+        "STEP": STEP,
     }
-    words |= {"ELEMENTS": KERNEL**2, "ELEMENTS_ROW": KERNEL * step, "VECTOR_BYTES": step}
-    words |= {"SUMS_ROW": TILE * columns * ITEM, "SUMS_LINE": columns * ITEM}
+    stride = math.isqrt(phases)
+    words |= {"PHASES": phases, "STRIDE": stride, "ALL_PHASES": STEP * phases, "PHASE_ROW": stride * kernel}
+    words |= {"ELEMENTS": phases * kernel**2, "ELEMENTS_ROW": kernel * step, "VECTOR_BYTES": step}
+    words |= {"SUMS_ROW": tile * columns * ITEM, "SUMS_LINE": columns * ITEM}
     words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors).items()}
-    words["STORE"], words["SQUARE"] = "\n".join(_stored(lanes)), "\n".join(transposition(lanes, lanes))
+    words["STORE"] = "\n".join(_stored(lanes, kernel) if stride == 1 else _stored_apart(lanes, kernel, stride))
+    words["SQUARE"] = "\n".join(transposition(lanes, lanes))
     words["TRANSFORM"] = "\n".join(transform_function("whole", to_kernel, lanes))
     return code_of(own, "tile_weight", **words, SLOTS=llvm_text("slots"))
 
@@ -115,23 +120,34 @@ def _multiplied(lanes: int, vectors: int) -> dict[str, list[str]]:
     return found
 
 
-def _stored(lanes: int) -> Iterator[str]:
+def _stored(lanes: int, kernel: int) -> Iterator[str]:
     """Transpose the elements, which have the channels side by side, and store those of each kernel."""
-    vector, size = f"<{lanes} x float>", KERNEL**2
-    yield f"  %kernels = getelementptr [{lanes} x float], ptr %elements, i64 {_width(lanes)}"
+    vector, size, width = f"<{lanes} x float>", kernel**2, _width(kernel, lanes)
+    yield f"  %kernels = getelementptr [{lanes} x float], ptr %elements, i64 {width}"
     for first in range(0, size, lanes):
         yield f"  %rows.{first} = getelementptr [{lanes} x float], ptr %elements, i64 {first}"
         yield f"  %columns.{first} = getelementptr float, ptr %kernels, i64 {first}"
-        yield f"  call void @transpose(ptr %rows.{first}, i64 {lanes * ITEM}, ptr %columns.{first}, i64 {_width(lanes)})"
+        yield f"  call void @transpose(ptr %rows.{first}, i64 {lanes * ITEM}, ptr %columns.{first}, i64 {width})"
     for k, first in product(range(lanes), range(0, size, lanes)):
         name, inside = f"{k}.{first}", [str(first + j < size).lower() for j in range(lanes)]
-        yield f"  %from.{name} = getelementptr float, ptr %kernels, i64 {k * _width(lanes) + first}"
+        yield f"  %from.{name} = getelementptr float, ptr %kernels, i64 {k * width + first}"
         yield f"  %x.{name} = load {vector}, ptr %from.{name}, align 4"
         yield f"  %to.{name} = getelementptr float, ptr %out, i64 {k * size + first}"
         mask = f"<{lanes} x i1> <{', '.join(f'i1 {one}' for one in inside)}>"
         yield f"  call void @llvm.masked.store.v{lanes}f32.p0({vector} %x.{name}, ptr %to.{name}, i32 4, {mask})"
 
 
-def _width(lanes: int) -> int:
+def _stored_apart(lanes: int, kernel: int, stride: int) -> Iterator[str]:
+    """Store the elements of a phase of each kernel, between which there are those of the other phases."""
+    side = stride * kernel
+    for k, i, j in product(range(lanes), range(kernel), range(kernel)):
+        name = f"{k}.{i}.{j}"
+        yield f"  %from.{name} = getelementptr float, ptr %elements, i64 {(i * kernel + j) * lanes + k}"
+        yield f"  %x.{name} = load float, ptr %from.{name}, align 4"
+        yield f"  %to.{name} = getelementptr float, ptr %out, i64 {k * side**2 + stride * (i * side + j)}"
+        yield f"  store float %x.{name}, ptr %to.{name}, align 4"
+
+
+def _width(kernel: int, lanes: int) -> int:
     """The elements of a kernel in whole vectors."""
-    return -(-(KERNEL**2) // lanes) * lanes
+    return -(-(kernel**2) // lanes) * lanes

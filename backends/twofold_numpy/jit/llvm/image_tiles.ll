@@ -63,8 +63,12 @@ tiles.begin:
   %row.of.images = mul i64 %image, %rows
   %row.number = add i64 %row.of.images, %row
   %tile.first = mul i64 %row.number, %across
-  %tiles.group.number = udiv i64 %channel, $CHANNELS
-  %in.group = urem i64 %channel, $CHANNELS
+  %step = udiv i64 %channel, $STEP
+  %in.step = urem i64 %channel, $STEP
+  %step.first = mul i64 %step, $ALL_PHASES
+  %tiles.place = add i64 %step.first, %in.step
+  %tiles.group.number = udiv i64 %tiles.place, $CHANNELS
+  %in.group = urem i64 %tiles.place, $CHANNELS
   %tiles.group.offset = mul i64 %tiles.group.number, %tiles.group
   %tiles.of.group = getelementptr i8, ptr %tiles.data, i64 %tiles.group.offset
   %tiles.channel = getelementptr float, ptr %tiles.of.group, i64 %in.group

@@ -30,7 +30,8 @@ depth.block:
   %channel = phi i64 [ 0, %entry ], [ %channel.next, %depth.done ]
   %channels.left = sub i64 %channels, %channel
   %channels.now = call i64 @llvm.umin.i64(i64 %channels.left, i64 %depth)
-  %weight.depth = mul i64 %channel, %weight.channel
+  %channel.of.phases = udiv i64 %channel, $PHASES
+  %weight.depth = mul i64 %channel.of.phases, %weight.channel
   %weight.at = getelementptr i8, ptr %weight.first, i64 %weight.depth
   call void @kernels(ptr %weight.at, i64 %weight.filter, i64 %weight.channel, i64 %channels.now, ptr %elements, ptr %kernels, i64 %kernels.apart)
   %adds = icmp ne i64 %channel, 0
@@ -82,8 +83,8 @@ result:
   %column = urem i64 %t, %across
   %image = udiv i64 %t.row, %rows
   %row = urem i64 %t.row, %rows
-  %y = shl i64 %row, 2
-  %x = shl i64 %column, 2
+  %y = mul i64 %row, $RESULTS
+  %x = mul i64 %column, $RESULTS
   %height.left = sub i64 %height, %y
   %width.left = sub i64 %width, %x
   %image.offset = mul i64 %image, %out.image
@@ -125,6 +126,7 @@ noinline nounwind {
 entry:
   %row.apart = mul i64 %apart, $TILE
   %chunk.size = mul i64 %weight.channel, $LANES
+  %channels.of.phases = udiv i64 %channels, $PHASES
   br label %chunk
 chunk:
   %c = phi i64 [ 0, %entry ], [ %c.next, %chunk.done ]
@@ -149,13 +151,32 @@ $PREFETCHES
   %more.elements = icmp ult i64 %e.next, $SQUARES
   br i1 %more.elements, label %columns, label %kernel
 kernel:
-  %i = phi i64 [ 0, %columns ], [ %i.next, %kernel ]
+  %i = phi i64 [ 0, %columns ], [ %i.next, %kernel.done ]
   %elements.offset = mul i64 %i, $ELEMENTS
-  %elements.i = getelementptr [$LANES x float], ptr %elements, i64 %elements.offset
   %c.i = add i64 %c, %i
-  %kernels.c = getelementptr [$FILTERS x float], ptr %kernels, i64 %c.i
+  ; the same phase of $STEP channels, then the next phase of these
+  %c.step = udiv i64 %c.i, $STEP
+  %c.in.step = urem i64 %c.i, $STEP
+  %c.first = mul i64 %c.step, $ALL_PHASES
+  %c.place = add i64 %c.first, %c.in.step
+  br label %phase
+phase:
+  %q = phi i64 [ 0, %kernel ], [ %q.next, %phase ]
+  %q.row = udiv i64 %q, $STRIDE
+  %q.column = urem i64 %q, $STRIDE
+  %q.row.elements = mul i64 %q.row, $ELEMENTS_ROW
+  %q.elements = add i64 %q.row.elements, %q.column
+  %elements.q = add i64 %elements.offset, %q.elements
+  %elements.i = getelementptr [$LANES x float], ptr %elements, i64 %elements.q
+  %q.steps = mul i64 %q, $STEP
+  %c.q = add i64 %c.place, %q.steps
+  %kernels.c = getelementptr [$FILTERS x float], ptr %kernels, i64 %c.q
   %kernels.v = getelementptr [$LANES x float], ptr %kernels.c, i64 %v
-  call void @whole_kernel(ptr %kernels.v, ptr %elements.i, i64 $ELEMENTS_ROW, i64 $VECTOR_BYTES, i64 %row.apart, i64 %apart)
+  call void @whole_kernel(ptr %kernels.v, ptr %elements.i, i64 $KERNEL_ROW, i64 $KERNEL_COLUMN, i64 %row.apart, i64 %apart)
+  %q.next = add i64 %q, 1
+  %more.phases = icmp ult i64 %q.next, $PHASES
+  br i1 %more.phases, label %phase, label %kernel.done
+kernel.done:
   %i.next = add i64 %i, 1
   %more.kernels = icmp ult i64 %i.next, $LANES
   br i1 %more.kernels, label %kernel, label %vector.done
@@ -165,7 +186,7 @@ vector.done:
   br i1 %more.vectors, label %vector, label %chunk.done
 chunk.done:
   %c.next = add i64 %c, $LANES
-  %more.chunks = icmp ult i64 %c.next, %channels
+  %more.chunks = icmp ult i64 %c.next, %channels.of.phases
   br i1 %more.chunks, label %chunk, label %end
 end:
   ret void

@@ -65,17 +65,30 @@ kernels:
   %k = phi i64 [ 0, %summed ], [ %k.next, %kernels.done ]
   %sums.k = getelementptr [$COLUMNS x float], ptr %sums, i64 %k
   %out.filter = add i64 %filter, %k
-  %out.place = mul i64 %out.filter, %channels
-  %out.kernel = add i64 %out.place, %channel
-  %out.k = getelementptr [$ELEMENTS x float], ptr %out.data, i64 %out.kernel
+  %channels.of.phases = udiv i64 %channels, $PHASES
+  %out.place = mul i64 %out.filter, %channels.of.phases
+  %out.k = getelementptr [$ELEMENTS x float], ptr %out.data, i64 %out.place
   br label %vector
 vector:
   %v = phi i64 [ 0, %kernels ], [ %v.next, %vector ]
   %sums.v = getelementptr [$LANES x float], ptr %sums.k, i64 %v
   call void @whole(ptr %elements, ptr %sums.v, i64 %to.i, i64 %to.j, i64 $ELEMENTS_ROW, i64 $VECTOR_BYTES)
+  ; the same phase of $STEP channels, then the next phase of these
   %v.first = mul i64 %v, $LANES
-  %out.v = getelementptr [$ELEMENTS x float], ptr %out.k, i64 %v.first
-  call void @store(ptr %elements, ptr %out.v)
+  %v.channel = add i64 %channel, %v.first
+  %v.steps = udiv i64 %v.channel, $ALL_PHASES
+  %v.in.steps = urem i64 %v.channel, $ALL_PHASES
+  %q = udiv i64 %v.in.steps, $STEP
+  %v.in.step = urem i64 %v.in.steps, $STEP
+  %v.step = mul i64 %v.steps, $STEP
+  %v.place = add i64 %v.step, %v.in.step
+  %out.v = getelementptr [$ELEMENTS x float], ptr %out.k, i64 %v.place
+  %q.row = udiv i64 %q, $STRIDE
+  %q.column = urem i64 %q, $STRIDE
+  %q.row.elements = mul i64 %q.row, $PHASE_ROW
+  %q.elements = add i64 %q.row.elements, %q.column
+  %out.q = getelementptr float, ptr %out.v, i64 %q.elements
+  call void @store(ptr %elements, ptr %out.q)
   %v.next = add i64 %v, 1
   %more.vectors = icmp ult i64 %v.next, $VECTORS
   br i1 %more.vectors, label %vector, label %kernels.done
