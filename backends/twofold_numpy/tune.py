@@ -80,6 +80,14 @@ MEASURED = (
     ],
     *[geometry(1, c, side, c, 3, pad=1, groups=c) for c, side in ((32, 112), (512, 14))],
     *[geometry(1, 64, 112, 64, 3, 2, 1, groups=64), geometry(1, 64, 27, 192, 5, pad=2)],
+    # other kernels that machine code takes in tiles
+    *[
+        geometry(n, c, side, f, 5, pad=2)
+        for n, c, side, f in ((8, 16, 14, 32), (8, 48, 35, 64), (8, 64, 27, 192), (1, 16, 28, 32), (1, 32, 14, 64), (1, 48, 35, 64))
+    ],
+    *[geometry(n, c, side, c, 2) for n, c, side in ((8, 16, 32), (8, 64, 28), (8, 256, 14), (1, 64, 28), (1, 256, 14))],
+    *[geometry(16, c, side, f, 4, 2, 1) for c, side, f in ((16, 32, 32), (64, 64, 64), (512, 4, 512))],
+    *[geometry(1, c, side, f, 4, 2, 1) for c, side, f in ((16, 64, 32), (64, 128, 128), (128, 64, 256), (256, 32, 512), (512, 8, 512))],
     # volumes, as planes with the channels of three frames
     *[
         geometry(n, 3 * c, side, f, 3, pad=1)
