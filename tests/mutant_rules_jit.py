@@ -153,6 +153,24 @@ MACHINE_CODE_MUTANTS = (
         TILES,
     ),
     _machine_code(
+        "channels of the phases come in turn",
+        "llvm/image_tiles.ll",
+        in_file("%step.first = mul i64 %step, $ALL_PHASES", "%step.first = mul i64 %step, $STEP"),
+        TILES,
+    ),
+    _machine_code(
+        "each phase of the images has a kernel of its own",
+        "llvm/tile_product.ll",
+        in_file("%elements.q = add i64 %elements.offset, %q.elements", "%elements.q = add i64 %elements.offset, 0"),
+        TILES,
+    ),
+    _machine_code(
+        "the elements of each phase go to their places",
+        "llvm/tile_weight.ll",
+        in_file("%q.elements = add i64 %q.row.elements, %q.column", "%q.elements = add i64 %q.row.elements, 0"),
+        TILES,
+    ),
+    _machine_code(
         "lines beyond the image are zeros",
         "llvm/image_tiles.ll",
         in_file("%is.inside = icmp ult i64 %y, %height", "%is.inside = icmp ult i64 0, %height"),
