@@ -42,7 +42,7 @@ def class_of(g: Geometry) -> str:
         return "pointwise"
     is_usual = g.is_dense and g.kernel == (3, 3)
     if has_form(g) and are_grouped(g):
-        return "dense 3x3 in groups" if is_usual else "other tiles in groups"
+        return "dense 3x3 in groups" if is_usual else "dense tiles in groups" if g.is_dense else "strided tiles in groups"
     if not g.is_dense:
         return "strided"
     return "dense 3x3" if is_usual and has_form(g) else "dense"

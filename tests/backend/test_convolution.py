@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from dataclasses import replace
 from itertools import product
 from typing import get_args
 
@@ -443,12 +445,29 @@ def test_the_setting_chooses_the_exact_algorithm(monkeypatch):
     assert abs(exact - want).max() < 1e-6 * abs(want).max()
 
 
-@pytest.mark.parametrize("name", [name for name in GEOMETRIES if name not in ("line", "volume", "strided volume")])
+def random_geometries(count):
+    """Convolutions of planes."""
+    draw = random.Random(0)
+    while count:
+        kernel, channels = (draw.randint(1, 7),) * 2, [draw.choice([1, 3, 8, 16, 48, 64]) for _ in range(2)]
+        stride, dilate, pad = ((draw.choice(several),) * 2 for several in ([1, 1, 2, 2, 3], [1, 1, 1, 2], [0, 1, 1, 2, 3]))
+        kernel = kernel if draw.random() < 0.8 else (kernel[0], draw.randint(1, 7))
+        groups = draw.choice([1, 1, 1, math.gcd(*channels)])
+        g = Geometry(draw.choice([1, 3, 32]), *channels, groups, (draw.randint(7, 60), draw.randint(7, 60)), kernel, stride, dilate, pad)
+        if min(g.out) > 0:
+            count -= 1
+            yield g
+
+
+@pytest.mark.parametrize("is_compiled", WAYS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_table_covers_all_sizes(name, kind):
-    g = GEOMETRIES[name]
-    for with_winograd in (False, "winograd" in applicable(kind, g, F32)):
-        assert choice(kind, g, with_winograd).name in applicable(kind, g, F32)
+def test_the_table_chooses_algorithms_that_apply(kind, is_compiled, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", is_compiled)
+    planes = [g for name, g in GEOMETRIES.items() if len(g.size) == 2] + list(random_geometries(2000))
+    for g in planes:
+        apply = applicable(kind, replace(g, n=max(2, g.n)), F32)  # one image may be computed as several are
+        for with_winograd in (False, "winograd" in apply):
+            assert choice(kind, g, with_winograd).name in apply, g
 
 
 def test_small_convolutions_use_the_definition():
