@@ -25,6 +25,7 @@ from twofold_numpy.products import CUT, blocks_of, multiply, pieces_of
 from .matrices import layouts, operands
 from tests.cases import spread_in_ci
 from tests.conftest import absent
+from tests.forked import in_child
 
 if blas() is None:
     absent("the number of threads of NumPy's BLAS cannot be set")
@@ -288,6 +289,27 @@ def test_a_forked_child_multiplies(with_machine_code, monkeypatch):
             good = blas().get_threads() == 2 and all(multiply(a, b).tobytes() == want for _ in range(20)) and blas().get_threads() == 2
             os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not is_installed() or blas() is None, reason="needs machine code and a BLAS whose threads can be set")
+def test_machine_code_of_another_thread_holds_nothing_in_a_forked_child():
+    from twofold_numpy.jit.products import HOLD
+
+    library, a = blas(), np.ones((64, 64), np.float32)
+    before = library.get_threads()
+    multiply(a, a)
+    library.set_threads(1)
+    HOLD[:] = [1, 1, 2]  # as if another thread, at its product, were about to read the number of threads
+
+    def check():
+        assert [library.get_threads(), *HOLD] == [2, 0, 0, 0]
+        assert (multiply(a, a) == 64).all()
+
+    try:
+        in_child(check)
+    finally:
+        HOLD[:] = [0, 0, 0]
+        library.set_threads(before)
 
 
 def test_an_error_in_a_piece_gives_blas_back(monkeypatch):

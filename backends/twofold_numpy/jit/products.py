@@ -1,6 +1,7 @@
 """Matrix products as machine code that calls BLAS for each piece, without the interpreter, and shares the pieces with helpers."""
 
 import ctypes
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from twofold.backend import workers
 from twofold.backend.ledger import HAND_OFFS
 
-from ..blas import Blas
+from ..blas import Blas, blas
 from ..products import InnerProduct, Multiplication, Product, Strides
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Compiler, compiler
@@ -167,6 +168,17 @@ def shared_words(own: Compiler, library: Blas, pieces: int, nanoseconds: float, 
         start(own)
     wakes = pieces - 1 if nanoseconds >= WAKE else 0
     return [board(), HAND_OFFS.address, *_hold_words(library), function, pieces, wakes, int(shares), ctypes.addressof(HOLD)]
+
+
+def _in_child() -> None:
+    """Free the hold in a forked child, in which no other thread computes, and give BLAS its threads back."""
+    library = blas()
+    if HOLD[1] and HOLD[2] != 1 and library is not None:
+        library.set_threads(HOLD[2])
+    HOLD[:] = [0, 0, 0]
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 def _hold_words(library: Blas) -> tuple[int, int]:
