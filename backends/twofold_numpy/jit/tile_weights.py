@@ -1,7 +1,7 @@
 """Machine code of the gradient of a weight by Winograd's algorithm; ``llvm/tile_weight.ll`` has its loops.
 
 A piece has the sums of some filters and channels for all positions, and makes the elements of their kernels of these when the last tiles
-have been added. A sum is one chain of fused multiply-adds over the tiles of a block, and the blocks' sums are added in their order.
+have been added. A sum is a chain of fused multiply-adds over `TILES` tiles, and the sums of these are added in their order.
 """
 
 import math
