@@ -93,6 +93,45 @@ def test_arrays_arrive_in_shared_memory_and_are_ordinary() -> None:
         np.testing.assert_array_equal(data.asnumpy(), images[4 * k : 4 * k + 4] + 1)
 
 
+MANY = """
+import resource
+import sys
+import numpy as np
+from twofold.errors import EngineError
+from twofold.gluon.data import DataLoader, Dataset
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 300
+    def __getitem__(self, k):
+        return np.full(2, k)
+
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+kept = []
+try:
+    for batch in DataLoader(Numbers(), 1, num_workers=2, timeout=30):
+        kept.append(batch)
+except EngineError as error:
+    print(error)
+found = [batch.asnumpy().tolist() for batch in kept]
+print(len(found) if found == [[[k, k]] for k in range(len(found))] else found)
+"""
+
+
+def test_a_program_may_keep_more_batches_than_it_may_have_files() -> None:
+    run = subprocess.run([sys.executable, "-c", MANY, "200"], capture_output=True, text=True, check=False, timeout=50)
+    assert (run.stdout, run.stderr) == ("300\n", "")
+
+
+def test_a_lack_of_file_descriptors_is_told_at_once() -> None:
+    run = subprocess.run([sys.executable, "-c", MANY, "64"], capture_output=True, text=True, check=False, timeout=25)
+    error, count = run.stdout.splitlines()
+    assert "a batch cannot be received from its worker process" in error
+    assert "Too many open files" in error
+    assert 0 < int(count) < 64
+
+
 def test_batches_outlive_the_loader() -> None:
     batch = next(iter(DataLoader(SimpleDataset(np.arange(600.0).reshape(2, 300)), 2, num_workers=1)))
     assert float(batch.sum().asscalar()) == 600 * 599 / 2

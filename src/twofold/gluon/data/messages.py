@@ -1,16 +1,19 @@
 """Messages between `DataLoader` and its worker processes: pickles through a pipe, the elements of their arrays through shared memory.
 
-Each message has its own memory file without a name: it is freed with the arrays that use it, even if processes are killed.
+Each message has its own memory file without a name: it is freed with the arrays that use it, even if processes are killed. A mapped file
+keeps a file descriptor, of which a process has some hundreds, so batches of a program that keeps many are copied to ordinary memory.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import mmap
 import os
 import pickle
 import socket
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Alignment of arrays in shared memory, and the size up to which a message without arrays goes through the pipe; in bytes.
 ALIGNMENT, SMALL = 64, 4096
+#: Messages that may be mapped at a time.
+MOST_MAPPED = 128
 
 
 class _Pickler(pickle.Pickler):
@@ -81,22 +86,47 @@ def send_pickled(pipe: pipes.Connection, body: bytes, buffers: list[pickle.Pickl
 
 
 def received_from(pipe: pipes.Connection) -> Received:
-    """A message. Its arrays are in the shared memory, which is freed with the last of them."""
+    """A message. Its arrays are in the shared memory, which is freed with the last of them.
+
+    Raises
+    ------
+    EOFError
+        If the other process has ended.
+    OSError
+        If no file descriptor is free; the rest of the message is lost then.
+    """
     ends, body = pickle.loads(pipe.recv_bytes())
     if body is not None:
         return body, []
     with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as end_of_pipe:
-        _, files, *_ = socket.recv_fds(end_of_pipe, 1, 1)
+        _, files, flags, _ = socket.recv_fds(end_of_pipe, 1, 1)
     if not files:
+        if flags & socket.MSG_CTRUNC:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         raise EOFError
     (file,) = files
     try:
-        memory = memoryview(mmap.mmap(file, ends[-1][1]))
+        memory = _contents(file, ends[-1][1])
     finally:
-        # the mapping keeps the memory alive without the descriptor
         os.close(file)
     (start, stop), *buffers = ends
     return memory[start:stop], [memory[a:b] for a, b in buffers]
+
+
+#: The messages that are mapped.
+_mapped: WeakSet[mmap.mmap] = WeakSet()
+
+
+def _contents(file: int, size: int) -> memoryview:
+    """The contents of a memory file: mapped, or a copy if many messages are in use."""
+    if len(_mapped) < MOST_MAPPED:
+        mapping = mmap.mmap(file, size)  # has its own duplicate of the descriptor
+        _mapped.add(mapping)
+        return memoryview(mapping)
+    copy = np.empty(size, "uint8").data
+    with open(file, "rb", closefd=False) as source:
+        source.readinto(copy)
+    return copy
 
 
 def unpickled(message: Received) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
 import pickle
@@ -37,6 +38,8 @@ MOST_WAITING = 4
 HEARTBEAT = 1.0
 #: Seconds that a worker has to end by itself.
 GRACE = 0.5
+#: The numbers of errors of the system for a lack of file descriptors or memory.
+NOT_TO_BE_HAD = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 #: Number of the batch, indices of its samples, seed, and whether ``npx.set_np`` is in effect.
 Job = tuple[int, list[object], Sequence[int], bool]
 #: The place of the sample that each worker is at, in shared memory.
@@ -214,13 +217,25 @@ class WorkerProcesses:
         with self._consistent():
             for worker, pipe in enumerate(self._pipes):
                 if pipe in ready:
-                    with contextlib.suppress(EOFError, OSError):
-                        self._keep(worker, received_from(pipe))
+                    self._receive_from(worker, pipe)
             self._hand_out()
         # a worker may send the batch and then die: the batch counts, and the death is reported when a later batch is missing
         if number not in self._results:
             for worker in (k for sentinel, k in sentinels.items() if sentinel in ready):
                 self._died(worker)
+
+    def _receive_from(self, worker: int, pipe: pipes.Connection) -> None:
+        try:
+            message = received_from(pipe)
+        except EOFError:
+            return  # it died: found by `_receive`, which says how
+        except OSError as error:
+            if error.errno not in NOT_TO_BE_HAD:
+                return  # it died, too
+            self.close()  # a part of the message is lost
+            what, todo = "DataLoader: a batch cannot be received from its worker process", "close files, or raise the limit (ulimit -n)"
+            raise EngineError(what, str(error), todo) from error
+        self._keep(worker, message)
 
     def _keep(self, worker: int, message: Received) -> None:
         """Keep the batch, or the error, that a worker has sent. Each worker loads its batches in order."""
