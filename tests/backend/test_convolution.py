@@ -15,7 +15,7 @@ import twofold as mx
 from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.graph.tables import drop_generation
-from twofold_numpy import convolution, image_blocks, tiles, tune, winograd
+from twofold_numpy import convolution, image_blocks, products, tiles, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
@@ -294,6 +294,18 @@ def test_no_convolution_has_more_pieces_than_are_numbered(channels, filters, mon
     tiles.in_machine_code(tiles.SUMS, data, results, tuple(zip(*of_kernel, strict=True)), True, True)
     assert len(numbers) == 3
     assert max(numbers) < 1 << 16
+
+
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_helpers_have_memory_whatever_the_setting_is_meanwhile(monkeypatch):
+    from twofold_numpy.jit import products as pieces
+
+    library, own = products.blas(), compiler()
+    monkeypatch.setattr(SETTINGS, "threads", 2)
+    shared, alone = (pieces.shared_words(own, library, count, 1e6) for count in (8, 1))
+    for threads, slots in ((1, 2), (2, 2), (4, 4)):
+        monkeypatch.setattr(SETTINGS, "threads", threads)
+        assert (pieces.slots_of(shared), pieces.slots_of(alone)) == (slots, 1)
 
 
 @pytest.mark.parametrize(("kernel", "stride"), [(5, 1), (4, 2)])

@@ -93,14 +93,14 @@ def code_of(own: Compiler, function: str, **more: str | int) -> Code:
     return own.built(module(function, own.triple.startswith("x86"), **more))
 
 
-def thread_memory(threads: int, size: int) -> np.ndarray:
-    """Scratch memory for a task in pieces: ``size`` bytes for each thread, a multiple of a cache line; ``llvm/slots.ll`` finds a thread's.
+def thread_memory(slots: int, size: int) -> np.ndarray:
+    """Scratch memory for a task in pieces: for each thread ``size`` bytes, some cache lines; ``llvm/slots.ll`` finds those of a thread.
 
     It stays in the cache of the thread's core. Memory for each piece would be as large as all pieces together, and a line that another core
     has written takes as long to get as one of the memory.
     """
-    marks = LINE + -(-8 * threads // LINE) * LINE
-    found = scratch_memory(marks + threads * size)
+    marks = LINE + -(-8 * slots // LINE) * LINE
+    found = scratch_memory(marks + slots * size)
     found[:marks] = 0  # no thread has any of it yet
     return found
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,6 +151,10 @@ def _words(call: Call, char: str, integer: int, head: int) -> dict[str, str | in
     return words | {"NARROW": "bitcast" if integer == 64 else "trunc"}
 
 
+#: The place of the word that tells whether helpers take pieces.
+SHARES = 7
+
+
 def never(*arrays: np.ndarray) -> None:
     """The fallback of a function that never rejects its arguments."""
 
@@ -168,6 +173,14 @@ def shared_words(own: Compiler, library: Blas, pieces: int, nanoseconds: float, 
         start(own)
     wakes = pieces - 1 if nanoseconds >= WAKE else 0
     return [board(), HAND_OFFS.address, *_hold_words(library), function, pieces, wakes, int(shares), ctypes.addressof(HOLD)]
+
+
+def slots_of(words: Sequence[int]) -> int:
+    """For how many threads a computation that begins with these words needs memory of their own.
+
+    Helpers that come later wait for one that has ended. If helpers take part, there is memory for one, whatever the setting is meanwhile.
+    """
+    return max(2, workers.count()) if words[SHARES] else 1
 
 
 def _in_child() -> None:

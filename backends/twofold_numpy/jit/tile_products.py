@@ -11,7 +11,6 @@ from itertools import product
 
 import numpy as np
 
-from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
@@ -21,7 +20,7 @@ from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
 from .ir import product_added, splat
 from .llvm_text import data_addresses, llvm_text, loaded_words
-from .products import never, shared_words
+from .products import never, shared_words, slots_of
 from .tile_transforms import transform_function
 from .transpose import square
 
@@ -78,18 +77,20 @@ def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of
     parts = [positions * apart, (read + 1) * lanes * lanes * ITEM, 2 * _width(of.results, lanes) * lanes * ITEM]
     offsets = [sum(parts[:k]) for k in range(len(parts) + 1)]
     size = offsets[-1] + positions * -(-blocks // splits) * tiles * filters * ITEM
-    pieces, threads = groups * splits, workers.count()
+    pieces = groups * splits
     nanoseconds = PRODUCTS * positions * of.number * of.channels * out.channels / lanes
     step = stride if is_of_data else 1
     code = _code(of_kernel, to_results, filters, tiles, 0 if out.is_last(step) else step, is_of_data, stride)
     # from filter to filter and from channel to channel, whichever is the first axis of the weight
     steps = [kernel, out.channels * kernel] if is_of_data else [of.channels // of.phases * kernel, kernel]
-    numbers = [*shared_words(own, library, pieces, nanoseconds), of.channels, depth, of.number, blocks, splits, threads, of.rows, of.across]
+    words = shared_words(own, library, pieces, nanoseconds)
+    slots = slots_of(words)
+    numbers = [*words, of.channels, depth, of.number, blocks, splits, slots, of.rows, of.across]
     numbers += [*out.size, *steps, apart, of.apart, of.number * CHANNELS * ITEM, *out.strides, size, *offsets[1:]]
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
     def products(weight: np.ndarray, tiles: np.ndarray, out: np.ndarray) -> None:
-        run(weight, tiles, out, thread_memory(threads, size))
+        run(weight, tiles, out, thread_memory(slots, size))
 
     return products
 

@@ -11,7 +11,6 @@ from itertools import product
 
 import numpy as np
 
-from twofold.backend import workers
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
@@ -20,7 +19,7 @@ from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
 from .llvm_text import data_addresses, llvm_text, loaded_words
-from .products import never, shared_words
+from .products import never, shared_words, slots_of
 from .tile_products import ITEM, PIECES, PRODUCTS, products_added, transposition
 from .tile_transforms import transform_function
 
@@ -55,16 +54,18 @@ def _bound(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_
     pieces, positions = results.channels // filters * parts, len(to_kernel[0]) ** 2
     sums, is_kept = positions * filters * columns * ITEM, not (is_first and is_last)
     elements = 0 if is_kept else sums
-    size, threads = -(-(elements + 2 * _width(len(to_kernel), lanes) * lanes * ITEM) // LINE) * LINE, workers.count()
+    size = -(-(elements + 2 * _width(len(to_kernel), lanes) * lanes * ITEM) // LINE) * LINE
     nanoseconds = PRODUCTS * positions * data.number * data.channels * results.channels / lanes
-    numbers = [*shared_words(own, library, pieces, nanoseconds), data.channels, filters, parts, data.number]
-    numbers += [threads, is_first, is_last, data.apart, data.number * CHANNELS * ITEM, results.apart, data.number * CHANNELS * ITEM]
+    words = shared_words(own, library, pieces, nanoseconds)
+    slots = slots_of(words)
+    numbers = [*words, data.channels, filters, parts, data.number]
+    numbers += [slots, is_first, is_last, data.apart, data.number * CHANNELS * ITEM, results.apart, data.number * CHANNELS * ITEM]
     numbers += [size, elements, sums if is_kept else 0]
     code = _code(to_kernel, columns, data.phases)
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
     def add(data: np.ndarray, results: np.ndarray, sums: np.ndarray, weight: np.ndarray) -> None:
-        run(data, results, sums, weight, thread_memory(threads, size))
+        run(data, results, sums, weight, thread_memory(slots, size))
 
     return add
 
