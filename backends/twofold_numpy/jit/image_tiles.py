@@ -92,19 +92,23 @@ def _channels_first(lanes: int, step: int) -> Iterator[str]:
     yield "entry:"
     if step > 1:
         yield f"  %rows = alloca [{lanes} x <{lanes} x float>], align {LINE}"
-    yield "  br label %square\nsquare:\n  %x = phi i64 [ 0, %entry ], [ %x.next, %square ]"
-    yield f"  %x.first = mul i64 %x, {step}\n  %{'x' if step == 1 else 'row'}.0 = getelementptr float, ptr %from, i64 %x.first"
+    yield "  br label %square"
+    yield "square:\n  %x = phi i64 [ 0, %entry ], [ %x.next, %square ]"
+    yield f"  %x.first = mul i64 %x, {step}\n  %from.x = getelementptr float, ptr %from, i64 %x.first"
     yield f"  %tile.to = getelementptr [{lanes} x float], ptr %to, i64 %x\n  %left = sub i64 %width, %x"
     yield from (f"  {line}" for line in splat("%left.all", "%left", "i64", lanes))
     yield f"  %side = add i64 0, {lanes}"
-    yield f"  %mask = icmp slt <{lanes} x i64> <{', '.join(f'i64 {k}' for k in range(lanes))}>, %left.all"
-    if step > 1:
-        yield from _brought_together(lanes, step)
-    else:
-        yield from (f"  %x.{k} = getelementptr i8, ptr %x.{k - 1}, i64 %channel" for k in range(1, lanes))
+    yield from _brought_together(lanes, step) if step > 1 else _in_place(lanes)
     yield from square("float", ITEM, lanes, 0, "side", "" if step > 1 else "%mask")
     yield f"  %x.next = add i64 %x, {lanes}\n  %more = icmp ult i64 %x.next, %width"
     yield "  br i1 %more, label %square, label %end\nend:\n  ret void"
+
+
+def _in_place(lanes: int) -> Iterator[str]:
+    """Where the pixels of each channel are, ``%x.…``, and which of them are in the line."""
+    yield "  %x.0 = getelementptr i8, ptr %from.x, i64 0"
+    yield from (f"  %x.{k} = getelementptr i8, ptr %x.{k - 1}, i64 %channel" for k in range(1, lanes))
+    yield f"  %mask = icmp slt <{lanes} x i64> <{', '.join(f'i64 {k}' for k in range(lanes))}>, %left.all"
 
 
 def _brought_together(lanes: int, step: int) -> Iterator[str]:
@@ -117,8 +121,8 @@ def _brought_together(lanes: int, step: int) -> Iterator[str]:
         yield f"  %mask.{part} = icmp slt <{lanes} x i64> <{numbers}>, %left.all"
     places = ", ".join(f"i32 {k * step}" for k in range(lanes))
     for k in range(lanes):
-        if k:
-            yield f"  %row.{k} = getelementptr i8, ptr %row.{k - 1}, i64 %channel"
+        before = f"ptr %row.{k - 1}, i64 %channel" if k else "ptr %from.x, i64 0"
+        yield f"  %row.{k} = getelementptr i8, {before}"
         for part in range(step):
             yield f"  %some.{k}.{part}.at = getelementptr float, ptr %row.{k}, i64 {part * lanes}"
             load = f"@llvm.masked.load.v{lanes}f32.p0(ptr %some.{k}.{part}.at, i32 {ITEM}, {mask} %mask.{part}, {vector} zeroinitializer)"

@@ -169,6 +169,20 @@ def product_added(result: str, a: str, b: str, total: str, lanes: int, pairs: bo
     return "\n".join([*casts, f"  {result} = call {vector} {instruction}({vector} {total}, {parts} {result}.a, {parts} {result}.b)"])
 
 
+def products_added(
+    lanes: int, vectors: int, vectors_at: str, numbers: int, numbers_at: str, apart: int, pairs: bool = False
+) -> Iterator[str]:
+    """Multiply some vectors by each of some numbers, ``apart`` from each other, and add that to ``%sum.…``, which gives ``%next.…``."""
+    vector = f"<{lanes} x float>"
+    for v in range(vectors):
+        yield f"  %k.{v}.at = getelementptr float, ptr {vectors_at}, i64 {v * lanes}\n  %k.{v} = load {vector}, ptr %k.{v}.at, align 4"
+    for n in range(numbers):
+        yield f"  %x.{n}.at = getelementptr float, ptr {numbers_at}, i64 {n * apart}\n  %x.{n} = load float, ptr %x.{n}.at, align 4"
+        yield from (f"  {line}" for line in splat(f"%x.{n}.all", f"%x.{n}", "float", lanes))
+        for v in range(vectors):
+            yield product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes, pairs)
+
+
 def fma(a: Vector, b: Operand, c: Operand) -> Vector:
     """``a * b + c`` with a single rounding."""
     return a.code.call("fma", a, a.like(b), a.like(c))

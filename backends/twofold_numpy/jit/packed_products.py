@@ -20,7 +20,7 @@ from ..products import InnerProduct, Multiplication, Piece, Product
 from .callables import KEEP_GIL, builtin_of
 from .compiler import compiler
 from .handoff import code_of
-from .ir import product_added, splat
+from .ir import products_added, splat
 from .llvm_text import SHARED_WORDS, data_addresses, loaded_piece, loaded_words
 from .products import never, shared_words
 from .transpose import square
@@ -127,13 +127,7 @@ def _tile(vectors: int, pairs: bool) -> Iterator[str]:
     yield "  br label %place\nplace:\n  %p = phi i64 [ 0, %entry ], [ %p.next, %place ]"
     yield from (f"  %sum.{r}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %next.{r}.{v}, %place ]" for r, v in cells)
     yield f"  %a.place = getelementptr [{ROWS} x float], ptr %a, i64 %p\n  %b.place = getelementptr [{COLUMNS} x float], ptr %b, i64 %p"
-    for v in range(vectors):
-        yield f"  %b.{v}.at = getelementptr float, ptr %b.place, i64 {v * LANES}\n  %b.{v} = load {vector}, ptr %b.{v}.at, align 4"
-    for r in range(ROWS):
-        yield f"  %a.{r}.at = getelementptr float, ptr %a.place, i64 {r}\n  %a.{r} = load float, ptr %a.{r}.at, align 4"
-        yield from (f"  {line}" for line in splat(f"%a.{r}.all", f"%a.{r}", "float", LANES))
-        for v in range(vectors):
-            yield product_added(f"%next.{r}.{v}", f"%a.{r}.all", f"%b.{v}", f"%sum.{r}.{v}", LANES, pairs)
+    yield from products_added(LANES, vectors, "%b.place", ROWS, "%a.place", 1, pairs)
     yield "  %p.next = add i64 %p, 1\n  %more = icmp ult i64 %p.next, %inner\n  br i1 %more, label %place, label %store\nstore:"
     yield from (f"  {line}" for line in splat("%adds.all", "%adds", "i1", LANES))
     for v in range(vectors):

@@ -18,7 +18,7 @@ from ..tiles import CHANNELS, STEP, WIDE, Images, Matrix, MultiplyTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
-from .ir import product_added, splat
+from .ir import products_added, splat
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words, slots_of
 from .tile_transforms import transform_function
@@ -173,18 +173,6 @@ def _multiplied(lanes: int, vectors: int, tiles: int) -> dict[str, list[str]]:
     return found
 
 
-def products_added(lanes: int, vectors: int, vectors_at: str, numbers: int, numbers_at: str, apart: int) -> Iterator[str]:
-    """Multiply some vectors by each of some numbers, ``apart`` from each other, and add that to ``%sum.…``, which gives ``%next.…``."""
-    vector = f"<{lanes} x float>"
-    for v in range(vectors):
-        yield f"  %k.{v}.at = getelementptr float, ptr {vectors_at}, i64 {v * lanes}\n  %k.{v} = load {vector}, ptr %k.{v}.at, align 4"
-    for n in range(numbers):
-        yield f"  %x.{n}.at = getelementptr float, ptr {numbers_at}, i64 {n * apart}\n  %x.{n} = load float, ptr %x.{n}.at, align 4"
-        yield from (f"  {line}" for line in splat(f"%x.{n}.all", f"%x.{n}", "float", lanes))
-        for v in range(vectors):
-            yield product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes)
-
-
 def _stored_last(lanes: int, results: int) -> Iterator[str]:
     """Store the filters' results of a pixel side by side."""
     vector = f"<{lanes} x float>"
@@ -222,12 +210,12 @@ def _stored_first(lanes: int, results: int, step: int) -> Iterator[str]:
     yield "plane:\n  %f = phi i64 [ 0, %entry ], [ %f.next, %plane.done ]"
     yield f"  %plane.from = getelementptr [{size} x float], ptr %planes, i64 %f"
     yield "  %plane.offset = mul i64 %f, %channel\n  %plane.to = getelementptr i8, ptr %out, i64 %plane.offset\n  br label %row.0"
+    places = ", ".join(f"i32 {k // step}" for k in range(step * several))
     for i in range(results):
         after = f"row.{i + 1}" if i + 1 < results else "plane.done"
         yield f"row.{i}:\n  %is.row.{i} = icmp sgt i64 %height, {i}\n  br i1 %is.row.{i}, label %inside.{i}, label %plane.done\ninside.{i}:"
         yield f"  %from.row.{i} = getelementptr float, ptr %plane.from, i64 {i * results}"
         yield f"  %x.{i} = load {row}, ptr %from.row.{i}, align 4"
-        places = ", ".join(f"i32 {k // step}" for k in range(step * several))
         yield f"  %spread.{i} = shufflevector {row} %x.{i}, {row} poison, <{step * several} x i32> <{places}>"
         yield f"  %to.row.{i}.offset = mul i64 %row, {i}\n  %to.row.{i} = getelementptr i8, ptr %plane.to, i64 %to.row.{i}.offset"
         masked = f"{spread} %spread.{i}, ptr %to.row.{i}, i32 4, <{step * several} x i1> %mask"

@@ -18,9 +18,10 @@ from ..tiles import CHANNELS, STEP, WIDE, Matrix, SumTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
+from .ir import products_added
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words, slots_of
-from .tile_products import ITEM, PIECES, PRODUCTS, products_added, transposition
+from .tile_products import ITEM, PIECES, PRODUCTS, transposition
 from .tile_transforms import transform_function
 
 #: The numbers of the code after those of all computations in pieces.
