@@ -156,6 +156,19 @@ def test_winograds_error_is_below_its_bound(channels, side, kind, is_compiled, m
     assert 1e-8 < abs(out - exact).max() / abs(exact).max() < 2e-5
 
 
+@pytest.mark.parametrize(("kernel", "stride"), [(2, 1), (3, 1), (4, 2)])
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_the_error_of_tiles_grows_little_with_the_channels(kernel, stride, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    g = tune.geometry(1, 4096, 16, 32, kernel, stride, kernel // stride - 1)
+    draw = np.random.default_rng(1)
+    first, second = (draw.standard_normal(a.shape) for a in operands("forward", g))
+    exact, out = np.empty(shape_of("forward", g)), np.empty(shape_of("forward", g), F32)
+    algorithm("forward", Choice("gathered", 1 << 22))(g, first, second, exact)
+    algorithm("forward", Choice("winograd", 1 << 22))(g, first.astype(F32), second.astype(F32), out)
+    assert abs(out - exact).max() < 6e-6 * abs(exact).max()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("count", "channels", "filters", "side"), [(1, 1, 3, 5), (2, 5, 16, 11), (3, 19, 33, 8), (2, 40, 24, 17)])
 def test_winograds_transforms_are_the_same_in_machine_code(count, channels, filters, side, kind, monkeypatch):

@@ -183,6 +183,19 @@ def products_added(
             yield product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes, pairs)
 
 
+def sums_stored(lanes: int, vectors: int, numbers: int) -> Iterator[str]:
+    """End the block ``%end``: store the sums ``%next.…`` of `products_added` at ``%sums``, added to those that are there if ``%adds``."""
+    vector, names = f"<{lanes} x float>", [f"{n}.{v}" for n in range(numbers) for v in range(vectors)]
+    yield from (f"  %at.{name} = getelementptr float, ptr %sums, i64 {k * lanes}" for k, name in enumerate(names))
+    yield "  br i1 %adds, label %add, label %store\nadd:"
+    for name in names:
+        yield f"  %before.{name} = load {vector}, ptr %at.{name}, align 4"
+        yield f"  %with.{name} = fadd {vector} %before.{name}, %next.{name}"
+    yield "  br label %store\nstore:"
+    yield from (f"  %all.{name} = phi {vector} [ %next.{name}, %end ], [ %with.{name}, %add ]" for name in names)
+    yield from (f"  store {vector} %all.{name}, ptr %at.{name}, align 4" for name in names)
+
+
 def fma(a: Vector, b: Operand, c: Operand) -> Vector:
     """``a * b + c`` with a single rounding."""
     return a.code.call("fma", a, a.like(b), a.like(c))

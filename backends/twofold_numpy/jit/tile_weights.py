@@ -18,7 +18,7 @@ from ..tiles import CHANNELS, STEP, WIDE, Matrix, SumTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
-from .ir import products_added
+from .ir import products_added, sums_stored
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words, slots_of
 from .tile_products import ITEM, PIECES, PRODUCTS, transposition
@@ -106,19 +106,10 @@ def _code(to_kernel: Matrix, columns: int, phases: int) -> Code:
 
 def _multiplied(lanes: int, vectors: int) -> dict[str, list[str]]:
     """The parts of the function that multiplies, by name: the sums are in registers."""
-    vector, cells = f"<{lanes} x float>", [*product(range(ROWS), range(vectors))]
-    found: dict[str, list[str]] = {"TILE_SUMS": [], "ADDED": [], "STORED": []}
-    for r, v in cells:
-        name = f"{r}.{v}"
-        found["TILE_SUMS"].append(f"  %sum.{name} = phi {vector} [ zeroinitializer, %entry ], [ %next.{name}, %tile ]")
-        found["ADDED"].append(f"  %at.{name} = getelementptr float, ptr %sums, i64 {(r * vectors + v) * lanes}")
-        found["ADDED"].append(f"  %before.{name} = load {vector}, ptr %at.{name}, align 4")
-        found["ADDED"].append(f"  %with.{name} = fadd {vector} %before.{name}, %next.{name}")
-        found["STORED"].append(f"  %all.{name} = phi {vector} [ %next.{name}, %end ], [ %with.{name}, %add ]")
-    for r, v in cells:
-        found["STORED"].append(f"  %to.{r}.{v} = getelementptr float, ptr %sums, i64 {(r * vectors + v) * lanes}")
-        found["STORED"].append(f"  store {vector} %all.{r}.{v}, ptr %to.{r}.{v}, align 4")
+    vector, cells = f"<{lanes} x float>", [f"{r}.{v}" for r, v in product(range(ROWS), range(vectors))]
+    found = {"TILE_SUMS": [f"  %sum.{name} = phi {vector} [ zeroinitializer, %entry ], [ %next.{name}, %tile ]" for name in cells]}
     found["MULTIPLIED"] = [*products_added(lanes, vectors, "%data.t", ROWS, "%results.t", 1)]
+    found["STORED"] = [*sums_stored(lanes, vectors, ROWS)]
     return found
 
 

@@ -206,17 +206,11 @@ $OF_SQUARE
 ; are there if the filters have earlier channels.
 define internal void @multiply(ptr %tiles, i64 %tiles.group, ptr %kernels, i64 %channels, ptr %sums, i1 %adds) noinline nounwind {
 entry:
-  br i1 %adds, label %load, label %start
-load:
-$LOADED_SUMS
-  br label %start
-start:
-$FIRST_SUMS
   br label %group
 group:
-  %tiles.g = phi ptr [ %tiles, %start ], [ %tiles.next, %group.done ]
-  %kernels.g = phi ptr [ %kernels, %start ], [ %kernels.next, %group.done ]
-  %left = phi i64 [ %channels, %start ], [ %left.next, %group.done ]
+  %tiles.g = phi ptr [ %tiles, %entry ], [ %tiles.next, %group.done ]
+  %kernels.g = phi ptr [ %kernels, %entry ], [ %kernels.next, %group.done ]
+  %left = phi i64 [ %channels, %entry ], [ %left.next, %group.done ]
 $GROUP_SUMS
   %now = call i64 @llvm.umin.i64(i64 %left, i64 $CHANNELS)
   br label %channel
@@ -234,9 +228,9 @@ group.done:
   %kernels.next = getelementptr [$FILTERS x float], ptr %kernels.g, i64 $CHANNELS
   %left.next = sub i64 %left, %now
   %more.groups = icmp ne i64 %left.next, 0
-  br i1 %more.groups, label %group, label %store
-store:
-$STORED_SUMS
+  br i1 %more.groups, label %group, label %end
+end:
+$STORED
   ret void
 }
 ; Stores the results of a tile for $LANES filters, those that are inside the image.

@@ -124,11 +124,6 @@ $MULTIPLIED
   %more = icmp ult i64 %t.next, %tiles
   br i1 %more, label %tile, label %end
 end:
-  br i1 %adds, label %add, label %store
-add:
-$ADDED
-  br label %store
-store:
 $STORED
   ret void
 }
