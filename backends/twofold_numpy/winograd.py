@@ -4,7 +4,7 @@ An image is cut into overlapping tiles of 6x6 pixels, each of which gives 4x4 re
 convolution is 36 matrix products over channels; the transforms are matrix products too. Internally channels are last. Arrays are
 (n, c, h, w); their memory layout affects only what is copied, not the results.
 
-Machine code also takes kernels of 2x2 and 5x5, with other results per tile, and kernels of 4x4 and 6x6 that move by two pixels: such a
+Machine code also takes kernels of 2x2 and 5x5, with other results per tile, and of 4x4, 6x6 and 10x10 that move by two pixels: such a
 convolution is the sum of four with kernels of half the size, each of which meets every other pixel of every other row (see `Phase`).
 
 Sources: Winograd, "Arithmetic complexity of computations", 1980; Lavin & Gray, "Fast algorithms for convolutional neural networks",
@@ -381,8 +381,12 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
         weight = packed(weight)
         for phase in phases_of(g):
             (y, x), part = phase.at, phase.of(out)
+            pad = tuple([k // phase.stride - 1 - p for k, p in zip(g.kernel, phase.pad, strict=True)])
+            # no window may reach the last pixels: their gradient is zero, which sums of transformed numbers would not give exactly
+            down, across = (o + p for o, p in zip(g.out, pad, strict=True))
+            part[:, :, down:], part[:, :, :, across:] = 0, 0
+            part = part[:, :, :down, :across]
             if part.size:  # images of one row have no other phase
-                pad = tuple([k // phase.stride - 1 - p for k, p in zip(g.kernel, phase.pad, strict=True)])
                 _correlate_in_machine_code(g, result, [Phase(pad)], weight[:, :, y:, x:], part, is_of_data=True)
         return
     pad = tuple([k - 1 - p for k, p in zip(g.kernel, g.pad, strict=True)])

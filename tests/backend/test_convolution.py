@@ -220,7 +220,7 @@ def in_order(x, order):
         *[(2, 32, 80, (11, 14), 5, 1, 2, True), (1, 80, 16, (6, 31), 5, 1, 4, True)],
         # the phases of images of even and odd sizes, of which some have no pixel
         *[(2, 48, 80, (16, 38), 4, 2, 1, True), (1, 16, 272, (11, 9), 4, 2, 2, True), (3, 144, 16, (6, 7), 4, 2, 0, True)],
-        *[(1, 32, 16, (1, 2), 4, 2, 2, True), (1, 80, 32, (17, 12), 6, 2, 3, True)],
+        *[(1, 32, 16, (1, 2), 4, 2, 2, True), (1, 80, 32, (17, 12), 6, 2, 3, True), (2, 32, 16, (11, 14), 10, 2, 5, True)],
     ],
 )
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
@@ -334,6 +334,20 @@ def test_the_weight_of_tiles_may_have_any_strides(kind, kernel, stride, monkeypa
     np.testing.assert_array_equal(out, want)
 
 
+@pytest.mark.parametrize("kernel", [4, 6])
+@pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
+def test_the_gradient_of_pixels_that_no_window_reaches_is_zero(kernel, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    for height, width in ((15, 17), (19, 22), (20, 21)):
+        g = Geometry(1, 32, 48, 1, (height, width), (kernel, kernel), (2, 2), (1, 1), (0, 0))
+        draw = np.random.default_rng(6)
+        result, weight = (draw.standard_normal(a.shape).astype(F32) for a in operands("data", g))
+        out = np.full(shape_of("data", g), np.nan, F32)
+        algorithm("data", Choice("winograd", 1 << 22))(g, result, weight, out)
+        assert not out[:, :, height // 2 * 2 :].any()
+        assert not out[..., width // 2 * 2 :].any()
+
+
 @pytest.mark.parametrize("bits", [128, 256])
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
 def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):
@@ -366,7 +380,7 @@ def test_narrower_vectors_multiply_tiles(bits, monkeypatch, poisoned):
     [
         *[(3, 1, 2, 1, 3, True), (3, 1, 3, 1, 16, False), (3, 1, 1, 2, 16, False), (2, 1, 1, 1, 16, True), (2, 1, 1, 1, 8, False)],
         *[(4, 2, 2, 1, 16, True), (4, 2, 3, 1, 16, False), (4, 1, 1, 1, 16, False), (3, 2, 1, 1, 16, False), (6, 3, 1, 1, 16, False)],
-        *[((2, 3), 1, 1, 1, 16, False), (4, (2, 1), 1, 1, 16, False), (3, 1, (1, 3), 1, 16, False)],
+        *[((2, 3), 1, 1, 1, 16, False), (4, (2, 1), 1, 1, 16, False), (3, 1, (1, 3), 1, 16, False), (10, 2, 4, 1, 16, True)],
     ],
 )
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs machine code")
