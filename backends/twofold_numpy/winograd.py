@@ -87,8 +87,8 @@ def _in_a_plane(matrix: np.ndarray) -> np.ndarray:
 
 #: The 2-d transforms: (36, 36) of a tile of data, (36, 9) of a kernel, (16, 36) to a tile of results.
 OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
-#: Bytes of a block of transformed tiles that machine code multiplies, and of the largest one, for which many sums are read and written.
-BLOCK, LARGEST_BLOCK = 2 << 20, 8 << 20
+#: Bytes of a block of transformed tiles that machine code multiplies, which the cache of a core holds, and of one with large kernels.
+BLOCK, LARGEST_BLOCK = 1 << 20, 4 << 20
 
 
 class InMachineCode(NamedTuple):
@@ -165,17 +165,19 @@ class GroupedTiles(ImageBlocks):
     ----------
     g, out
         The convolution, and the size of the images whose parts the tiles stand for.
-    channels, nbytes
-        The most channels of tiles, and the approximate size of a block of as many.
+    channels
+        The most channels of tiles.
     """
 
-    def __init__(self, g: Geometry, out: Sizes, channels: int, nbytes: int) -> None:
+    def __init__(self, g: Geometry, out: Sizes, channels: int) -> None:
         kernel = g.kernel[0] // g.stride[0]
         self.results = results_of(kernel, out)
         self.matrices = _matrices(kernel, self.results)
         self.positions = len(self.matrices[0]) ** 2
         down, self.across = (-(-o // self.results) for o in out)
         row_bytes = 4 * self.across * self.positions * in_groups(channels)
+        # each block transforms all kernels, or reads and writes all sums of a weight's gradient: it has half as many numbers at least
+        nbytes = max(BLOCK, min(2 * self.positions * g.filters * g.channels * math.prod(g.stride), LARGEST_BLOCK))
         super().__init__(g, down, row_bytes, nbytes)
         # threads share the work on a block, so blocks need not be as many as threads
         self.images = max(1, min(nbytes // (row_bytes * down), g.n))
@@ -408,7 +410,7 @@ def _correlate_in_machine_code(
 ) -> None:
     """Correlate phases of images with the kernels of a weight; for the gradient of the data with rotated ones of one phase."""
     channels = len(phases) * data.shape[1]
-    work = GroupedTiles(g, out.shape[2:], channels, BLOCK)
+    work = GroupedTiles(g, out.shape[2:], channels)
     of_data, to_results, _, *of_kernels = work.matrices
     buffer = work.buffer(channels)
     for block in work.blocks():
@@ -440,8 +442,7 @@ def _sum_in_machine_code(g: Geometry, data: np.ndarray, result: np.ndarray, out:
         return False
     phases = phases_of(g)
     channels = len(phases) * g.channels
-    nbytes = max(BLOCK, min(4 * POSITIONS * g.filters * channels, LARGEST_BLOCK))
-    work = GroupedTiles(g, g.out, max(channels, g.filters), nbytes)
+    work = GroupedTiles(g, g.out, max(channels, g.filters))
     of_data, _, from_results, of_kernel, _ = work.matrices
     blocks, buffers = [*work.blocks()], [work.buffer(count) for count in (channels, g.filters)]
     sums = _empty(work.positions * g.filters * channels if len(blocks) > 1 else 0)

@@ -46,7 +46,7 @@ PIECES, LEAST_TILES = 8, 100
 #: Sums that are held in registers, where there are 32 of these or 16.
 MOST_SUMS, MOST_SUMS_OF_16 = 28, 12
 #: Bytes of transformed kernels that stay in a core's cache.
-KEPT = 640 << 10
+KEPT = 320 << 10
 #: Bytes of a number.
 ITEM = 4
 #: Nanoseconds of a vector of 16 products, about.
