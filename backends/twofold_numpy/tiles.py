@@ -108,6 +108,11 @@ def has_form(g: Geometry) -> bool:
     return not rest and kernel in FORMS and g.stride[0] <= MOST_STRIDE and max(g.pad) <= g.stride[0] * (kernel - 1)
 
 
+def results_of(kernel: int, out: Sizes) -> int:
+    """The results of a tile along one axis with which images of a size need the fewest products."""
+    return min(FORMS[kernel], key=lambda results: math.prod((results + kernel - 1) * -(-o // results) for o in out))
+
+
 def are_grouped(g: Geometry) -> bool:
     """Whether machine code takes tiles of so many channels, and multiplies them by so many filters."""
     parts, groups = (n // math.gcd(n, WIDE) for n in (g.channels * math.prod(g.stride), g.filters))

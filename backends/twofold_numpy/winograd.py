@@ -30,7 +30,6 @@ from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_i
 from .memory import POOL
 from .products import multiply
 from .tiles import (
-    FORMS,
     PRODUCTS,
     STEP,
     SUMS,
@@ -44,6 +43,7 @@ from .tiles import (
     has_form,
     in_groups,
     in_machine_code,
+    results_of,
 )
 
 #: ``transform(to, steps, source, steps, sizes)`` applies a matrix along both axes of tiles: see `Tiles.steps`.
@@ -54,11 +54,6 @@ POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
 #: Along one axis, the size of usual kernels, the results of a tile with these and its pixels; and its positions.
 KERNEL, RESULTS, TILE = 3, 4, 6
 POSITIONS = TILE * TILE
-
-
-def results_of(kernel: int, out: Sizes) -> int:
-    """The results of a tile along one axis with which images of a size need the fewest products."""
-    return min(FORMS[kernel], key=lambda results: math.prod((results + kernel - 1) * -(-o // results) for o in out))
 
 
 def _transforms(kernel: int = KERNEL, results: int = RESULTS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
