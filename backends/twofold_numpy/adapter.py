@@ -236,6 +236,16 @@ def _takes_epilogue(op: str, params: Params, inputs: Sequence[ArrayType]) -> boo
     return direct_geometry(params, inputs) is not None
 
 
+def _packs(params: Params, inputs: Sequence[ArrayType]) -> int:
+    """The filters of a panel, for convolutions that are computed directly and read it faster."""
+    with IMPORTING:
+        from .convolution import direct_geometry
+        from .jit.panels import width
+
+    g = direct_geometry(params, inputs)
+    return 0 if g is None else width(g)
+
+
 def _computes(op: str, params: Params, inputs: Sequence[ArrayType]) -> bool:
     """Whether windows are computed by their own machine code: those that overlap, and gradients.
 
@@ -260,6 +270,7 @@ MACHINE_CODE = replace(
     plane_sums=PLANES,
     fuses_from=_fuses_from,
     takes_epilogue=_takes_epilogue,
+    packs=_packs,
     computes=_computes,
     host_code=MachineCode(),
 )
@@ -388,7 +399,7 @@ class NumpyBackend(Backend):
             from .jit.direct import with_kernel
 
         g = direct_geometry(epilogue.params, epilogue.inputs)
-        found = None if g is None else with_kernel(g, epilogue.program, epilogue.place)
+        found = None if g is None else with_kernel(g, epilogue.program, epilogue.place, epilogue.op == "convolve_packed")
         return found or super().product(epilogue)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:

@@ -167,6 +167,7 @@ _MAKERS: dict[str, Maker] = {
     "pad": _pad,
     "fold": _by_text("{f}({0}, **{_params})", f=NumpyNamespace.fold),
     "convolve": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve),
+    "convolve_packed": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_packed),
     "convolve_data": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_data),
     "convolve_weight": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_weight),
     "take": _take,

@@ -13,6 +13,7 @@ from typing import TypedDict, Unpack, get_args
 import numpy as np
 
 from twofold.backend import workers
+from twofold.backend.convolution import unpacked_weight
 from twofold.backend.kernel import ArrayType, Params
 from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE, SETTINGS
@@ -23,6 +24,7 @@ from .copies import packed
 from .geometry import Geometry, Kind
 from .image_blocks import shares_images
 from .memory import POOL
+from .namespace import NumpyNamespace
 
 Operands = tuple[np.ndarray, np.ndarray]
 #: Computes one kind of convolution, called with (geometry, operand, operand, out). Images are C-contiguous (n, c, …); some algorithms also
@@ -54,6 +56,22 @@ def convolve(
     """
     data = _channels_first(data, channels_last)
     return _run("forward", geometry_of(data, weight, **params), (data, weight), out, channels_last)
+
+
+def convolve_packed(
+    data: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, shape: Sizes, **params: Unpack[WindowParams]
+) -> np.ndarray:
+    """`convolve` with a weight of some shape in panels."""
+    g = direct_geometry({**params, "shape": shape}, [ArrayType(x.shape, x.dtype.name) for x in (data, weight)])
+    if g is None:  # machine code is off since the weight was packed
+        return convolve(data, unpacked_weight(NumpyNamespace(), weight, shape, params["groups"]), out, **params)
+    if out is None:
+        out = POOL.empty(shape_of("forward", g), data.dtype)
+    into = out if out.flags.c_contiguous else POOL.empty(out.shape, out.dtype)
+    direct.convolve_packed(g, packed(data), weight, into)
+    if into is not out:
+        out[...] = into
+    return out
 
 
 def convolve_without_transforms(data: np.ndarray, weight: np.ndarray, **params: Unpack[WindowParams]) -> np.ndarray:
@@ -175,9 +193,10 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
 def direct_geometry(params: Params, inputs: Sequence[ArrayType]) -> Geometry | None:
     """The geometry of a convolution that is computed by the direct algorithm at once; None for any other."""
     (data, weight), facts = inputs, {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
-    if params["channels_last"] or not data.dtype == weight.dtype == "float32" or not math.prod(data.shape) * math.prod(weight.shape):
+    shape = params.get("shape", weight.shape)  # of a weight in panels
+    if params.get("channels_last") or not data.dtype == weight.dtype == "float32" or not math.prod(data.shape) * math.prod(shape):
         return None
-    g = _geometry(*data.shape[:2], weight.shape[0], data.shape[2:], weight.shape[2:], **facts)
+    g = _geometry(*data.shape[:2], shape[0], data.shape[2:], shape[2:], **facts)
     is_direct = chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd) is direct.convolve
     return g if is_direct and direct.is_whole(g) else None
 

@@ -29,7 +29,7 @@ from twofold.config import ON_CHANGE
 
 from . import direct_weights
 from .copies import packed
-from .direct_tiling import ITEM, REACH, ChannelSums, Plane, has_phases, parts_of, phases_of, plane_of
+from .direct_tiling import ITEM, REACH, ChannelSums, PackedPlane, Plane, has_phases, parts_of, phases_of, plane_of
 from .geometry import Geometry, Kind
 from .memory import POOL, scratch_memory
 
@@ -37,7 +37,7 @@ from .memory import POOL, scratch_memory
 Bound = tuple[Callable[..., object], int]
 #: Convolutions over some of the channels, whose sum is one.
 Parts = list[tuple[slice, Bound]]
-Work = Plane | direct_weights.WeightPlane | ChannelSums
+Work = Plane | PackedPlane | direct_weights.WeightPlane | ChannelSums
 Binder = Callable[[Work], Bound | None]
 #: Functions from the adapter that return what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
@@ -91,6 +91,12 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray)
     _add_up(_forward(g), 1, data, weight, out)
 
 
+def convolve_packed(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
+    """The primitive ``convolve_packed`` into ``out``."""
+    compute, scratch = _packed(g)
+    compute(data, weight, out, scratch_memory(scratch))
+
+
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve_data`` into ``out``."""
     result = packed(result)
@@ -142,6 +148,11 @@ def _forward(g: Geometry) -> Parts:
 
 
 @lru_cache(1024)
+def _packed(g: Geometry) -> Bound:
+    return _bound(PackedPlane(plane_of(g)))
+
+
+@lru_cache(1024)
 def _phases(g: Geometry) -> list[tuple[tuple[slice, ...], Parts]]:
     """The convolutions that the gradient with respect to the data needs, and the places that each computes."""
     return [(phase.places, _parts(phase.plane)) for phase in phases_of(g)]
@@ -166,7 +177,7 @@ def channel_sums(g: Geometry) -> Callable[..., object] | None:
     return None if found is None else found[0]
 
 
-def _bound(work: Plane | direct_weights.WeightPlane) -> Bound:
+def _bound(work: Plane | PackedPlane | direct_weights.WeightPlane) -> Bound:
     found = _binding()(work)
     assert found is not None  # there is code for all of these
     return found
@@ -180,7 +191,7 @@ def _binding() -> Binder:
 
 def forget() -> None:
     """Forget the machine code of all geometries."""
-    for cache in (_forward, _phases, _bands, channel_sums):
+    for cache in (_forward, _packed, _phases, _bands, channel_sums):
         cache.cache_clear()
 
 

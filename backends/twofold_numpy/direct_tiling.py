@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .products import CUT, MULTIPLICATION
 BAND, PLACES, CHUNK = 512 << 10, 1024, 192
 #: Places of a band from which its weights are worth being read, and channels of a part that are worth a sum of parts.
 FULL, LEAST_CHANNELS = 32, 128
+#: For weights in panels: their bytes for a range of filters, which stay in the L2 cache; the places of a tile of results, and of one at the
+#: end of a run; the most places that are computed without being cut into chunks, and those of chunks otherwise, the best first.
+PANELS, LONG, SHORT, WHOLE, CHUNKS = 512 << 10, 14, 7, 256, (112, 98, 126, 84, 140, 70)
 #: The time of copying a vector, with strides of one, two and more, and of beginning a band, in multiply-adds of a vector.
 COPY, BAND_COST = (4, 8, 48), 1
 #: The share of the multiplications that planes without gaps have to spare, times the lanes of a vector, for each plane that there is
@@ -35,9 +38,23 @@ WORDS = (
     *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread", "is.tiled", "is.long"),
     *("groups", "bands", "band.rows", "ranges", "range.filters", "filters"),
     *("image.step", "data.group.step", "channel.step", "row.step", "column.step", "image.rows", "channels"),
-    *("weight.group.step", "weight.step", "out.image.step", "out.group.step", "out.step", "out.row.step"),
+    *(
+        "weight.group.step",
+        "weight.step",
+        "weight.inner",
+        "is.packed",
+        "panels.offset",
+        "out.image.step",
+        "out.group.step",
+        "out.step",
+        "out.row.step",
+    ),
     *("out.rows", "out.columns", "pitch", "chunk.places", "stride", "epilogue", "taps", "copied.rows"),
 )
+
+
+#: Whether weights are read in panels: not at all, after they have been packed, or as they are given.
+Panels = Literal["none", "packed", "given"]
 
 
 class Plane(NamedTuple):
@@ -77,6 +94,14 @@ class Plane(NamedTuple):
         """Row and column, in the padded image, of each element of the kernel, in the order in which they are added."""
         (height, width), (down, across) = self.kernel, self.dilate
         return [(y * down, x * across) for y in range(height) for x in range(width)]
+
+    @property
+    def tap_step(self) -> int:
+        """Elements of the weight from tap to tap; 0 if taps are not equally far from each other."""
+        count, step = len(self.elements), self.steps[2]
+        if self.elements != tuple(range(count)) or (count > 1 and step != count):
+            return 0
+        return step if count == 1 else 1
 
     @property
     def reads_padding(self) -> bool:
@@ -128,6 +153,12 @@ def plane_of(g: Geometry) -> Plane:
     steps, channel = (per * depth * taps, depth * taps, taps), math.prod(g.size)
     elements, image, group = tuple(range(taps)), g.channels * channel, depth * channel
     return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, elements, image, group)
+
+
+class PackedPlane(NamedTuple):
+    """A convolution whose weight is in panels."""
+
+    plane: Plane
 
 
 class ChannelSums(NamedTuple):
@@ -223,7 +254,9 @@ def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
     return (sizes[0], sizes[1]) if len(sizes) == 2 else (0 if k == 3 else 1, sizes[0])
 
 
-def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in_tiles: bool = False) -> DirectTiling:
+def tiling_of(
+    p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in_tiles: bool = False, panels: Panels = "none"
+) -> DirectTiling:
     """The tiling of a convolution.
 
     Parameters
@@ -236,8 +269,10 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
         How many threads share the work; no result depends on that.
     in_tiles
         Whether results are not written before an epilogue has been applied to them.
+    panels
+        Whether weights are read in panels (`jit.panels`), and whether they are packed for that or given like that.
     """
-    kernel, block = p.places, tile[0]
+    kernel, block, in_panels = p.places, tile[0], panels != "none"
     taps = p.channels * len(kernel)
     (rows, columns), (height, width) = p.out, p.size
     copies = p.reads_padding or p.stride != (1, 1)
@@ -254,21 +289,26 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     plane_rows = band + deep
     channel = len(phases) * plane_rows * pitch if copies else height * width
     run = (band - 1) * pitch + columns
-    chunk = run if spreads else _chunk(run, tile[1] * vector // ITEM)
+    chunk = run if spreads else _panel_chunk(rows, columns, band) if in_panels else _chunk(run, tile[1] * vector // ITEM)
+    in_tiles = in_tiles or spreads or (in_panels and chunk < run)
     # whole vectors, because machine code writes no less
     row = vector * -(-ITEM * min(run, chunk) // vector)
     # the last row of the copy is written in whole vectors, too
     copied = vector * -(-ITEM * (p.channels * channel + vector // ITEM) // vector) if copies else 0
     units = p.n * p.groups * bands
-    ranges, filters = ranges_of(units, pieces, p.filters, block)
+    ranges, filters = ranges_of(units, pieces, p.filters, block, PANELS // (ITEM * taps) if in_panels else None)
+    tiles = copied + (row * block if in_tiles else 0)
     words = {
         "items": units * ranges,
-        "scratch.size": copied + (row * block if spreads or in_tiles else 0),
+        "scratch.size": tiles + (ITEM * taps * block * -(-filters // block) if panels == "packed" else 0),
+        "panels.offset": tiles,
+        "is.packed": int(panels == "given"),
+        "weight.inner": ITEM * p.tap_step,
         "tile.offset": copied,
         "tile.step": row,
         "is.copied": int(copies),
         "is.spread": int(spreads),
-        "is.tiled": int(spreads or in_tiles),
+        "is.tiled": int(in_tiles),
         "is.long": int(0 < run % (tile[1] * vector // ITEM) <= least_lanes(vector // ITEM)),
         "bands": bands,
         "band.rows": band,
@@ -293,12 +333,14 @@ def pieces_of(work: int, threads: int) -> int:
     return 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
 
 
-def ranges_of(units: int, pieces: int, filters: int, block: int) -> tuple[int, int]:
+def ranges_of(units: int, pieces: int, filters: int, block: int, most: int | None = None) -> tuple[int, int]:
     """Into how many ranges the filters are cut if there are too few units for all pieces, and the filters of a range: whole blocks.
 
-    Each piece that shares a unit copies its rows.
+    Each piece that shares a unit copies its rows. A range has at most about ``most`` filters.
     """
     ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
+    if most is not None:
+        ranges = max(ranges, -(-filters // max(most, block)))
     of_range = block * -(-filters // (block * ranges)) if ranges > 1 else filters
     return -(-filters // of_range), of_range
 
@@ -350,6 +392,13 @@ def _chunk(run: int, block: int) -> int:
     """The places of a chunk: about `CHUNK`, in blocks of accumulators, and all of a run that is not much longer."""
     number = max(1, round(run / CHUNK))
     return run if number == 1 else block * -(-run // (number * block))
+
+
+def _panel_chunk(rows: int, columns: int, band: int) -> int:
+    """The places of a chunk for weights in panels: all of a run that is not long, else whole tiles, so that a tile fits what remains."""
+    runs = [columns * n for n in {band, rows % band} if n]
+    fitting = (chunk for chunk in CHUNKS if all(run % chunk == 0 or run % chunk >= SHORT for run in runs))
+    return max(runs) if max(runs) <= WHOLE else next(fitting, max(runs))
 
 
 def least_lanes(lanes: int) -> int:

@@ -297,6 +297,7 @@ class NumpyNamespace(Referenced):
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))
+    convolve_packed = staticmethod(_convolution("convolve_packed"))
     convolve_data = staticmethod(_convolution("convolve_data"))
     convolve_weight = staticmethod(_convolution("convolve_weight"))
 

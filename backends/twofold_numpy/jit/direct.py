@@ -15,11 +15,11 @@ from twofold.backend.kernel import RowProgram
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound, Work
-from ..direct_tiling import WORDS, ChannelSums, DirectTiling, Plane, least_lanes, plane_of, tiling_of
+from ..direct_tiling import WORDS, ChannelSums, DirectTiling, PackedPlane, Plane, least_lanes, plane_of, tiling_of
 from ..direct_weights import tiling_of as tiling_of_weights
 from ..geometry import Geometry
 from ..memory import scratch_memory
-from . import depthwise, depthwise_weights
+from . import depthwise, depthwise_weights, panels
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
@@ -121,15 +121,16 @@ def binder() -> Binder | None:
     return None if own is None or library is None else partial(_bound, own, library)
 
 
-def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., None] | None:
+def with_kernel(g: Geometry, program: RowProgram, place: int, is_packed: bool = False) -> Callable[..., None] | None:
     """A convolution with the kernel that alone reads its result, called with (data, weight, further inputs of the kernel, result).
 
-    None if they have to be computed one after the other. ``place`` is which input of the kernel is the convolution's result.
+    None if they have to be computed one after the other. ``place`` is which input of the kernel is the convolution's result; the weight may
+    be in panels.
     """
     own, library, epilogue = compiler(), blas(), epilogue_of(program, place)
     if own is None or library is None or epilogue is None:
         return None
-    compute, scratch = bound_plane(own, library, plane_of(g), FLOATS, epilogue)
+    compute, scratch = bound_plane(own, library, plane_of(g), FLOATS, epilogue, is_packed)
 
     def run(*arrays: np.ndarray) -> None:
         data, weight, *further, out = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in arrays]
@@ -142,6 +143,8 @@ def _bound(own: Compiler, library: Blas, work: Work) -> Bound | None:
     """A function of image, weight, result and scratch, all as in the tiling: it checks nothing. None if there is no code for the work."""
     if isinstance(work, Plane):
         return bound_plane(own, library, work, FLOATS)
+    if isinstance(work, PackedPlane):
+        return bound_plane(own, library, work.plane, FLOATS, is_packed=True)
     bits = own.machine.vector_bits
     if isinstance(work, ChannelSums):
         if not depthwise.is_depthwise(work.plane, bits):
@@ -152,7 +155,9 @@ def _bound(own: Compiler, library: Blas, work: Work) -> Bound | None:
     return _in_pieces(own, library, _code(own, FLOATS), tiling, None), tiling.scratch
 
 
-def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None) -> Bound:
+def bound_plane(
+    own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None, is_packed: bool = False
+) -> Bound:
     """A convolution of planes with elements of four bytes: see `_bound`; further inputs of an epilogue follow."""
     bits, threads = own.machine.vector_bits, workers.count()
     # an operand of the result's shape may be in the result's memory
@@ -161,6 +166,9 @@ def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmet
         by_channel = depthwise.tiling_of(plane, threads)
         kernel = depthwise.with_kept_rows(depthwise.kernel_of(plane, bits), plane)
         return _in_pieces(own, library, depthwise.code_of(own, kernel), by_channel, epilogue, by_channel.zeros), 0
+    if arithmetic is FLOATS and (is_packed or panels.are_faster(plane, bits)):
+        tiling = tiling_of(plane, (panels.COLUMNS, 1), bits // 8, threads, overwrites, "given" if is_packed else "packed")
+        return _in_pieces(own, library, _code(own, arithmetic, in_panels=True), tiling, epilogue), tiling.scratch
     tiling = tiling_of(plane, BLOCKS[bits][0], bits // 8, threads, overwrites)
     return _in_pieces(own, library, _code(own, arithmetic), tiling, epilogue), tiling.scratch
 
@@ -181,9 +189,9 @@ def _in_pieces(
 
 
 @cache
-def _code(own: Compiler, arithmetic: Arithmetic) -> Code:
-    """The machine code of all convolutions of an arithmetic."""
-    return own.built(module("direct", own.triple.startswith("x86"), **_words(own, arithmetic)))
+def _code(own: Compiler, arithmetic: Arithmetic, in_panels: bool = False) -> Code:
+    """The machine code of all convolutions of an arithmetic, with weights where they are, or in panels."""
+    return own.built(module("direct", own.triple.startswith("x86"), **_words(own, arithmetic, in_panels)))
 
 
 @lru_cache(256)
@@ -192,14 +200,18 @@ def _steps(own: Compiler, epilogue: Epilogue) -> Code:
     return own.built(epilogue_ir(epilogue, own.machine))
 
 
-def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
+def _words(own: Compiler, arithmetic: Arithmetic, in_panels: bool) -> dict[str, str | int]:
     """What the code depends on."""
     bits = own.machine.vector_bits
     lanes, blocks = bits // FLOAT, BLOCKS[bits]
     words: dict[str, str | int] = {"LANES": lanes, "VECTOR": f"<{lanes} x float>", "MASK": f"<{lanes} x i1>", "OVERLOAD": f"v{lanes}f32"}
     words |= {"LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"LANE_INTS": ", ".join(f"i32 {k}" for k in range(lanes)), "SECONDS": ", ".join(f"i32 {2 * k}" for k in range(lanes))}
-    words |= {"WORDS": "\n".join(_loaded()), "BLOCKS": "\n".join(_choice(blocks))}
+    words["WORDS"] = "\n".join(_loaded())
+    if in_panels:
+        words |= {"PACK": panels.packed_range(), "BLOCKS": panels.block(), "SIZES": "[ %panel.filters, %block.panel ]"}
+        return words | {"ARITHMETIC": arithmetic.declarations(lanes), "FUNCTIONS": "\n".join(panels.functions())}
+    words |= {"PACK": "", "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes, (filters, most) == LONG)]
     few = least_lanes(lanes)

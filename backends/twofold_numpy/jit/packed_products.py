@@ -22,12 +22,9 @@ from .compiler import compiler
 from .handoff import code_of
 from .ir import products_added, splat
 from .llvm_text import SHARED_WORDS, data_addresses, loaded_piece, loaded_words
+from .panels import COLUMNS, VECTORS, pack_text
 from .products import never, shared_words
-from .transpose import square
 
-#: Vectors of columns that are multiplied at once, and their floats.
-VECTORS = 2
-COLUMNS = LANES * VECTORS
 #: The largest blocks that are packed: rows of the left operand, which fit the L2 cache, columns of the right one, and places of the inner
 #: axis.
 MOST_ROWS, MOST_COLUMNS, DEPTH = 128, 512, 512
@@ -80,7 +77,7 @@ def _words(head: int, pairs: bool) -> dict[str, str | int]:
     words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": COLUMNS, "MOST_ROWS": MOST_ROWS, "MOST_COLUMNS": MOST_COLUMNS}
     table = f"  %table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(NUMBERS)}"
     words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(loaded_piece(PIECE)), "DATA": "\n".join(_data(head))}
-    words |= {"LINES": "\n".join(_lines()), "ONE": "\n".join(_one_place()), "SQUARE": "\n".join(_square())}
+    words["PACK"] = pack_text()
     return words | {"TILES": "\n".join(line for vectors in range(1, VECTORS + 1) for line in _tile(vectors, pairs))}
 
 
@@ -91,28 +88,6 @@ def _data(head: int) -> Iterator[str]:
         yield f"  %{name}.first = getelementptr i8, ptr %{name}.data, i64 %{name}.from"
     yield f"  %scratch.address = ptrtoint ptr %scratch.data to i64\n  %scratch.above = add i64 %scratch.address, {LINE - 1}"
     yield f"  %scratch.aligned = and i64 %scratch.above, {-LINE}\n  %scratch.first = inttoptr i64 %scratch.aligned to ptr"
-
-
-def _lines() -> Iterator[str]:
-    """The addresses of the lines of a strip."""
-    for q in range(ROWS):
-        yield f"  %line.{q}.number = add i64 %first, {q}\n  %line.{q}.known = call i64 @llvm.umin.i64(i64 %line.{q}.number, i64 %last)"
-        yield f"  %line.{q}.offset = mul i64 %line.{q}.known, %line.step"
-        yield f"  %line.{q} = getelementptr i8, ptr %from, i64 %line.{q}.offset"
-
-
-def _one_place() -> Iterator[str]:
-    """Copy one number of each line."""
-    for q in range(ROWS):
-        yield f"  %one.{q}.at = getelementptr i8, ptr %line.{q}, i64 %p.offset\n  %one.{q} = load float, ptr %one.{q}.at, align 4"
-        yield f"  %one.{q}.to = getelementptr float, ptr %p.to, i64 {q}\n  store float %one.{q}, ptr %one.{q}.to, align 4"
-
-
-def _square() -> Iterator[str]:
-    """Copy as many numbers of each line as there are lines."""
-    for q in range(ROWS):
-        yield f"  %x.{q} = getelementptr float, ptr %line.{q}, i64 %s"
-    yield from square("float", 4, ROWS, 0, "width")
 
 
 def _tile(vectors: int, pairs: bool) -> Iterator[str]:

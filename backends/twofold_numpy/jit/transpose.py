@@ -2,7 +2,7 @@
 
 import ctypes
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -49,15 +49,22 @@ def square(kind: str, item: int, n: int, first: int, step: str, mask: str = "") 
         yield f"  {name}.at = getelementptr {kind}, ptr %x.{k}, i64 {first}"
         masked = f"call {vector} @llvm.masked.load.v{n}f32.p0(ptr {name}.at, i32 {item}, <{n} x i1> {mask}, {vector} zeroinitializer)"
         yield f"  {name} = {masked if mask else f'load {vector}, ptr {name}.at, align {item}'}"
-    low, high = (", ".join(f"i32 {k // 2 + start + n * (k % 2)}" for k in range(n)) for start in (0, n // 2))
-    # each round pairs a vector with the one half of them further on; after log2(n) rounds every element is in its place
-    for turn in range(n.bit_length() - 1):
-        made = [f"%t{first}.{turn}.{k}" for k in range(n)]
-        for k in range(n // 2):
-            for name, places in ((made[2 * k], low), (made[2 * k + 1], high)):
-                yield f"  {name} = shufflevector {vector} {names[k]}, {vector} {names[k + n // 2]}, <{n} x i32> <{places}>"
-        names = made
+    names = yield from interleaved(names, vector, f"%t{first}")
     for k, name in enumerate(names):
         yield f"  %to{first + k}.row = mul i64 {first + k}, %{step}"
         yield f"  %to{first + k} = getelementptr {kind}, ptr %tile.to, i64 %to{first + k}.row"
         yield f"  store {vector} {name}, ptr %to{first + k}, align {item}"
+
+
+def interleaved(names: Sequence[str], vector: str, label: str) -> Generator[str, None, list[str]]:
+    """Interleave vectors, as many as each has elements, until they are their columns; returns the names of these."""
+    n, found = len(names), list(names)
+    low, high = (", ".join(f"i32 {k // 2 + start + n * (k % 2)}" for k in range(n)) for start in (0, n // 2))
+    # each round pairs a vector with the one half of them further on; after log2(n) rounds every element is in its place
+    for turn in range(n.bit_length() - 1):
+        made = [f"{label}.{turn}.{k}" for k in range(n)]
+        for k in range(n // 2):
+            for name, places in ((made[2 * k], low), (made[2 * k + 1], high)):
+                yield f"  {name} = shufflevector {vector} {found[k]}, {vector} {found[k + n // 2]}, <{n} x i32> <{places}>"
+        found = made
+    return found

@@ -52,6 +52,13 @@ def convolve(xp: Namespace, data: Array, weight: Array, stride: Sizes, dilate: S
     return _swap_leading_axes(xp, xp.reshape(product, shape=(f, data.shape[0], *out)))
 
 
+def unpacked_weight(xp: Namespace, packed: Array, shape: Sizes, groups: int) -> Array:
+    """A weight of some shape, given in panels (`ops.primitive_convolve.packed_weight`)."""
+    panels, elements, width = packed.shape
+    rows = xp.reshape(xp.permute_dims(packed, axes=(0, 2, 1)), shape=(groups, panels // groups * width, elements))
+    return xp.reshape(xp.slice(rows, key=((0, groups, None), (0, shape[0] // groups, None), (0, elements, None))), shape=shape)
+
+
 def convolve_data(xp: Namespace, result: Array, weight: Array, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
     """The primitive ``convolve_data``: columns are summed where their windows overlap (col2im)."""
     f, depth, *kernel = weight.shape

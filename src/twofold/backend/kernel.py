@@ -188,12 +188,13 @@ class KernelEpilogue(NamedTuple):
 
     Attributes
     ----------
-    params, inputs
+    op, params, inputs
         Those of the convolution.
     program, place
         The kernel, with a single output, and which of its inputs is the convolution's result.
     """
 
+    op: str
     params: Params
     inputs: tuple[ArrayType, ...]
     program: RowProgram

@@ -144,6 +144,9 @@ class PortableNamespace(Referenced):
     def convolve(self, data, weight, *, stride, dilate, pad, groups):
         return convolution.convolve(self, data, weight, stride, dilate, pad, groups)
 
+    def convolve_packed(self, data, weight, *, shape, groups, **params):
+        return self.convolve(data, convolution.unpacked_weight(self, weight, shape, groups), groups=groups, **params)
+
     @in_either_order()
     def convolve_data(self, result, weight, *, size, stride, dilate, pad, groups):
         return convolution.convolve_data(self, result, weight, size, stride, dilate, pad, groups)

@@ -76,6 +76,9 @@ class Target:
     #: ``(op, params, inputs) -> bool``: whether a convolution is computed in parts to which the element-wise operations that follow can be
     #: applied at once, by `Backend.product`.
     takes_epilogue: Callable[[str, Params, Sequence[ArrayType]], bool] = lambda op, params, inputs: False
+    #: ``(params, inputs) -> filters``: how many filters a panel of a convolution's weight has (`ops.primitive_convolve.packed_weight`), if
+    #: the weight does not change and this is faster; 0 for one that is read as it is.
+    packs: Callable[[Params, Sequence[ArrayType]], int] = lambda params, inputs: 0
     #: ``(op, params, inputs) -> bool``: whether the adapter has code for a primitive that has a definition in terms of others, and
     #: computes it faster than these.
     computes: Callable[[str, Params, Sequence[ArrayType]], bool] = lambda op, params, inputs: False
@@ -210,10 +213,10 @@ class Backend(ABC):
         """
         xp = self.xp
         if not isinstance(epilogue, str):
-            (params, _, program, place) = epilogue
-            kernel = self.compile(program)
+            (op, params, _, program, place) = epilogue
+            convolve, kernel = getattr(xp, op), self.compile(program)
             # `others` are the kernel's other inputs and its output's memory; the convolution's result goes where the kernel expects it
-            return lambda data, weight, *others: kernel(*others[:place], xp.convolve(data, weight, **params), *others[place:])
+            return lambda data, weight, *others: kernel(*others[:place], convolve(data, weight, **params), *others[place:])
 
         def run(lhs: Array, rhs: Array, *others: Array) -> None:
             product = xp.matmul(lhs, rhs)

@@ -6,12 +6,14 @@ meanwhile: a write gives an array a new content, as one does to an array that a 
 """
 
 from collections.abc import Sequence
+from functools import partial
 from operator import is_
 from typing import Any
 
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.ir import Leaf, Node, leaf, topological
+from ..graph.packed_weights import with_packed_weights
 from ..graph.rewrite import lower
 from ..graph.tables import TABLES
 from ..imperative.array import Array
@@ -24,6 +26,7 @@ from ..imperative.invoke import contents_of
 from ..imperative.storage import is_sparse_array
 from ..program.cache import program_of
 from ..program.constants import fold_constants
+from ..program.kernels import panel_width
 from ..program.profiling import Title
 from .operation import Operation
 
@@ -72,7 +75,7 @@ class FixedInputs:
         leaves = {inputs[k]: v.data for k, _, v in fixed}
         others = [n for n in inputs if n not in leaves]
         self._types = [(n.shape, n.dtype) for n in others]
-        graph, folded = fold_constants(lower(outputs), leaves)
+        graph, folded = fold_constants(with_packed_weights(lower(outputs), leaves, partial(panel_width, HOST.target)), leaves)
         below = set(topological(graph))
         read = [n for n in leaves if n in below]
         computed = program_of(list(folded.values()), list(leaves), HOST, title=Title(name)).run(list(leaves.values())) if folded else []

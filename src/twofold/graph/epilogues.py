@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..dtype import FLOATS
 from ..ops.primitive_arithmetic import add, maximum
-from ..ops.primitive_convolve import convolve
+from ..ops.primitive_convolve import convolve, convolve_packed
 from ..ops.primitive_reduce import matmul, sum
 from ..ops.primitive_shape import permute_dims
 from .ir import Application, Constant, Node, applies, is_const
@@ -55,11 +55,16 @@ def find_epilogues(
 
 def _epilogue(reads: "_Reads", t: int, known: Collection[str], takes: Callable[[Application], bool]) -> Epilogue | None:
     (product,) = reads.steps[t]
-    if applies(product, convolve):
+    if is_convolution(product):
         return _kernel(reads, t) if takes(product) else None
     if not known or not applies(product, matmul) or product.dtype not in FLOATS:
         return None
     return _bias(reads, t, known) or ("sums" in known and _sums(reads, t)) or None
+
+
+def is_convolution(n: Node) -> bool:
+    """Whether a node is a convolution, to whose results a kernel may be applied."""
+    return applies(n, convolve) or applies(n, convolve_packed)
 
 
 class _Reads:

@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ..opdef import normalized_axes
-from ..ops.primitive_convolve import convolve
 from ..ops.primitive_reduce import sum
 from .build import G, apply
-from .epilogues import fits
-from .ir import Application, Node, applications, applies, fill_of
+from .epilogues import fits, is_convolution
+from .ir import Application, Node, applications, fill_of
 from .rewrite import simplified, simplified_by_rule
 
 #: Operators that are applied to rows again at most, and arrays that they read at most: beyond them the sum reads the result instead.
@@ -47,7 +46,7 @@ def _computed_by_convolutions(outputs: Sequence[Node], takes: Callable[[Applicat
             readers.setdefault(i, []).append(n)
     found: set[Node] = set()
     for product in order:
-        if applies(product, convolve) and takes(product):
+        if is_convolution(product) and takes(product):
             n: Node = product
             while n not in outputs and len(above := set(readers.get(n, ()))) == 1:
                 (n,) = above

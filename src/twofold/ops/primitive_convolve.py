@@ -6,6 +6,8 @@ which a backend may use any algorithm.
 With ``channels_last`` data and results are (n, d…, c) and (n, o…, f); the weight's layout does not change.
 """
 
+import math
+
 from ..dtype import promote
 from ..errors import ShapeError
 from ..opdef import Shape, primitive, window_size
@@ -16,8 +18,29 @@ def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, grou
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…): (n, f, o…); ``pad`` zeros on both sides."""
 
 
+@primitive(differentiable=False)
+def convolve_packed(xp, data, weight, *, shape: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int):
+    """`convolve` with a weight of some shape in panels (`packed_weight`), for backends that read it like that."""
+
+
+convolve_packed.type(lambda data, weight, *, shape, **params: (convolved_shape(data.shape, shape, **params), _common(data, weight)))
+convolve_packed.cost(lambda result, data, weight: result.size * weight.size // max(result.shape[1], 1))
+
+
 convolve.type(lambda data, weight, **params: (convolved_shape(data.shape, weight.shape, **params), _common(data, weight)))
 convolve.cost(lambda result, data, weight: multiplications(result, weight))
+
+
+def packed_weight(xp, weight, groups, width):
+    """A weight (f, c / groups, kernel…) in panels (groups * panels, elements of a filter, width).
+
+    A panel has filters side by side: all of them have one element there, then the next. The last one of a group is filled up with zeros.
+    """
+    filters, elements = weight.shape[0] // groups, math.prod(weight.shape[1:])
+    panels = -(-filters // width)
+    rows = xp.reshape(weight, shape=(groups, filters, elements))
+    rows = xp.reshape(xp.pad(rows, width=((0, 0), (0, panels * width - filters), (0, 0))), shape=(groups * panels, width, elements))
+    return xp.contiguous(xp.permute_dims(rows, axes=(0, 2, 1)))
 
 
 def _merged(x, axis):
@@ -170,6 +193,17 @@ def _(make):
 
     for x, w, _, params in _samples(make):
         yield from _in_both_orders(make, (0,), True, want, (x, w), params)
+
+
+@convolve_packed.cases
+def _(make):
+    for x, w, _, params in _samples(make):
+        for width in (1, 2, 3):
+            rows = w.reshape(params["groups"], -1, w[0].size)
+            rows = make.np.pad(rows, [(0, 0), (0, -rows.shape[1] % width), (0, 0)])
+            packed = rows.reshape(-1, width, rows.shape[2]).swapaxes(1, 2).copy()
+            want = lambda x, _, *, shape, w=w, **given: convolved(make.np, make.windows, x, w, **given)  # noqa: E731
+            yield make(x, packed, **params, shape=w.shape, want=want)
 
 
 @convolve_data.cases

@@ -79,6 +79,11 @@ def takes_epilogue(target: Target, product: Application) -> bool:
     return SETTINGS.epilogues and target.takes_epilogue(product.bound_op.op.name, product.bound_op.params, types)
 
 
+def panel_width(target: Target, product: Application) -> int:
+    """How many filters a panel of a convolution's weight has, if that does not change; 0 if it is read as it is."""
+    return target.packs(product.bound_op.params, [ArrayType(i.shape, i.dtype) for i in product.operands])
+
+
 def row_program(
     nodes: Sequence[Application], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
 ) -> tuple[RowProgram, list[tuple[Node, str]], list[Application]]:

@@ -326,7 +326,8 @@ class Printer:
         arguments += [self._result(n) for n in outputs]
         types = tuple(ArrayType(i.shape, i.dtype) for i in product.operands)
         self.kernels.append(program)
-        run = self._bind(self.backend.product(KernelEpilogue(product.bound_op.params, types, program, place)), "convolution")
+        epilogue = KernelEpilogue(product.bound_op.op.name, product.bound_op.params, types, program, place)
+        run = self._bind(self.backend.product(epilogue), "convolution")
         self._lines.append(f"{run}({', '.join(arguments)})")
 
     def _product(self, step: Step) -> None:

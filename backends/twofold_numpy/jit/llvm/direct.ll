@@ -83,6 +83,7 @@ filter.first:
   %last = select i1 %is.last.range, i64 %filters, i64 %range.end
   %weights.offset = mul i64 %group, %weight.group.step
   %weights.first = getelementptr i8, ptr %weight, i64 %weights.offset
+$PACK
   %out.image.offset = mul i64 %image, %out.image.step
   %out.image = getelementptr i8, ptr %out, i64 %out.image.offset
   %out.group.offset = mul i64 %group, %out.group.step
@@ -115,14 +116,10 @@ chunk:
 $BLOCKS
 block.computed:
   %block.size = phi i64 $SIZES
-  br i1 %spreads, label %spread, label %whole
-whole:
-  br i1 %has.epilogue, label %epilogue.run, label %chunk.done
-spread:
-  br i1 %has.epilogue, label %epilogue.run, label %spread.plain
-epilogue.run:
   %spread.rows = select i1 %spreads, i64 %rows, i64 1
   %spread.columns = select i1 %spreads, i64 %out.columns, i64 %places
+  br i1 %has.epilogue, label %epilogue.run, label %plain
+epilogue.run:
   %channel.first = mul i64 %group, %filters
   %channel = add i64 %channel.first, %filter
   %out.filter.address = ptrtoint ptr %out.filter to i64
@@ -132,8 +129,10 @@ epilogue.run:
   %out.offset = add i64 %out.filter.offset, %chunk.offset
   call void %epilogue.code(ptr %target, i64 %target.step, ptr %arguments, i64 %out.offset, i64 %out.step, i64 %block.size, i64 %spread.rows, i64 %pitch, i64 %spread.columns, i64 %channel)
   br label %chunk.done
-spread.plain:
-  call void @spread(ptr %tile, i64 %tile.step, ptr %out.filter, i64 %out.step, i64 %block.size, i64 %rows, i64 %pitch, i64 %out.columns)
+plain:
+  br i1 %uses.tile, label %spread, label %chunk.done
+spread:
+  call void @spread(ptr %tile, i64 %tile.step, ptr %out.place, i64 %out.step, i64 %block.size, i64 %spread.rows, i64 %pitch, i64 %spread.columns)
   br label %chunk.done
 chunk.done:
   %place.next = add i64 %place, %places
@@ -335,6 +334,7 @@ filter.done:
 end:
   ret void
 }
+declare i64 @llvm.umin.i64(i64, i64)
 declare $VECTOR @llvm.masked.load.$OVERLOAD.p0(ptr, i32 immarg, $MASK, $VECTOR)
 declare void @llvm.masked.store.$OVERLOAD.p0($VECTOR, ptr, i32 immarg, $MASK)
 $ARITHMETIC
