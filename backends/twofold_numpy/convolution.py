@@ -13,7 +13,6 @@ from typing import TypedDict, Unpack, get_args
 import numpy as np
 
 from twofold.backend import workers
-from twofold.backend.convolution import unpacked_weight
 from twofold.backend.kernel import ArrayType, Params
 from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE, SETTINGS
@@ -24,7 +23,6 @@ from .copies import packed
 from .geometry import Geometry, Kind
 from .image_blocks import shares_images
 from .memory import POOL
-from .namespace import NumpyNamespace
 
 Operands = tuple[np.ndarray, np.ndarray]
 #: Computes one kind of convolution, called with (geometry, operand, operand, out). Images are C-contiguous (n, c, …); some algorithms also
@@ -63,8 +61,9 @@ def convolve_packed(
 ) -> np.ndarray:
     """`convolve` with a weight of some shape in panels."""
     g = direct_geometry({**params, "shape": shape}, [ArrayType(x.shape, x.dtype.name) for x in (data, weight)])
-    if g is None:  # machine code is off since the weight was packed
-        return convolve(data, unpacked_weight(NumpyNamespace(), weight, shape, params["groups"]), out, **params)
+    if g is None:  # machine code has been turned off since the weight was packed
+        filters = weight.swapaxes(1, 2).reshape(params["groups"], -1, weight.shape[1])[:, : shape[0] // params["groups"]]
+        return convolve(data, filters.reshape(shape), out, **params)
     if out is None:
         out = POOL.empty(shape_of("forward", g), data.dtype)
     into = out if out.flags.c_contiguous else POOL.empty(out.shape, out.dtype)

@@ -29,9 +29,10 @@ from twofold.config import ON_CHANGE
 
 from . import direct_weights
 from .copies import packed
-from .direct_tiling import ITEM, REACH, ChannelSums, PackedPlane, Plane, has_phases, parts_of, phases_of, plane_of
+from .direct_tiling import REACH
 from .geometry import Geometry, Kind
 from .memory import POOL, scratch_memory
+from .planes import ITEM, ChannelSums, PackedPlane, Plane, has_phases, parts_of, phases_of, plane_of
 
 #: A convolution in machine code, called with image, weight, result and scratch; and the bytes of the scratch.
 Bound = tuple[Callable[..., object], int]

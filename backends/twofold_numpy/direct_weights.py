@@ -17,9 +17,10 @@ import numpy as np
 
 from twofold.backend.strides import Sizes
 
-from .direct_tiling import ITEM, REACH, WORDS, DirectTiling, least_lanes, pieces_of, ranges_of
+from .direct_tiling import REACH, WORDS, DirectTiling, least_lanes, pieces_of, ranges_of
 from .geometry import Geometry
 from .memory import POOL, scratch_memory
+from .planes import ITEM
 from .products import MULTIPLICATION
 
 SumOfBand = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], object]

@@ -12,7 +12,7 @@ from twofold.device import CPU
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
-from twofold_numpy import convolution, direct, direct_tiling, direct_weights, tune
+from twofold_numpy import convolution, direct, direct_tiling, direct_weights, planes, tune
 from twofold_numpy.convolution import algorithm, shape_of
 from twofold_numpy.convolution_table import DIRECT, Choice
 from twofold_numpy.geometry import Geometry
@@ -95,7 +95,7 @@ def test_narrower_vectors_give_the_same_sums(bits, monkeypatch):
 
 
 def test_what_is_cut_depends_on_sizes(monkeypatch):
-    tilings = {name: direct_tiling.tiling_of(direct_tiling.plane_of(g), (8, 3), 64, 2) for name, g in GEOMETRIES.items()}
+    tilings = {name: direct_tiling.tiling_of(planes.plane_of(g), (8, 3), 64, 2) for name, g in GEOMETRIES.items()}
     assert tilings["few filters"].words["bands"] == 2
     assert tilings["bands"].words["bands"] == 14
     assert (tilings["one band"].pieces, tilings["one band"].words["ranges"], tilings["one band"].words["range.filters"]) == (2, 2, 48)
@@ -107,7 +107,7 @@ def test_what_is_cut_depends_on_sizes(monkeypatch):
 
 
 def words_of(g):
-    return direct_tiling.tiling_of(direct_tiling.plane_of(g), (8, 3), 64).words
+    return direct_tiling.tiling_of(planes.plane_of(g), (8, 3), 64).words
 
 
 def test_rows_of_a_copy_have_no_gaps_where_filters_are_many():
@@ -135,7 +135,7 @@ def test_runs_that_end_with_half_a_vector_are_computed_in_longer_tiles():
 
 
 def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory():
-    plane = direct_tiling.plane_of(GEOMETRIES["many places"])
+    plane = planes.plane_of(GEOMETRIES["many places"])
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
@@ -148,7 +148,7 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
 
 
 def test_depthwise_convolutions_are_computed_without_copies():
-    planes = {name: direct_tiling.plane_of(g) for name, g in GEOMETRIES.items()}
+    planes = {name: planes.plane_of(g) for name, g in GEOMETRIES.items()}
     named = {name for name, p in planes.items() if depthwise.is_depthwise(p, 512)}
     assert named == {name for name in GEOMETRIES if name.startswith("each channel by itself")}
     plane = planes["each channel by itself"]
@@ -225,7 +225,7 @@ def test_channels_are_in_chunks_and_images_in_bands_that_stay_in_cache():
 
 def test_channels_are_summed_in_parts_where_a_band_would_have_few_places():
     def number(*sizes):
-        return len(direct_tiling.parts_of(direct_tiling.plane_of(tune.geometry(*sizes))))
+        return len(planes.parts_of(planes.plane_of(tune.geometry(*sizes))))
 
     assert number(1, 512, 8, 512, 3, 1, 1) == 1
     assert number(1, 2048, 8, 512, 3, 1, 1) > 2
@@ -235,10 +235,10 @@ def test_channels_are_summed_in_parts_where_a_band_would_have_few_places():
 
 
 def test_phases_have_the_elements_of_the_kernel_that_reach_them():
-    phases = direct_tiling.phases_of(tune.geometry(2, 5, 57, 21, 3, 2, 1))
+    phases = planes.phases_of(tune.geometry(2, 5, 57, 21, 3, 2, 1))
     assert [phase.plane.elements for phase in phases] == [(8, 6, 2, 0), (7, 1), (5, 3), (4,)]
     assert [phase.places for phase in phases][1] == (slice(1, None, 2), slice(0, None, 2))
-    [dense] = direct_tiling.phases_of(tune.geometry(2, 5, 57, 21, 3, 1, 1))
+    [dense] = planes.phases_of(tune.geometry(2, 5, 57, 21, 3, 1, 1))
     assert dense.plane.elements == tuple(range(9))[::-1]
 
 

@@ -12,20 +12,21 @@ from twofold.config import SETTINGS
 from twofold.device import CPU
 from twofold.graph.build import G
 from twofold.graph.ir import applies, leaf
-from twofold.graph.packed_weights import with_packed_weights
 from twofold.ops.primitive_convolve import convolve_packed, packed_weight
 from twofold.program.compile import Program
+from twofold.program.constants import with_packed_weights
 from twofold_numpy import convolution, direct, packing, tune
 from twofold_numpy.blas import blas
 from twofold_numpy.convolution import shape_of
-from twofold_numpy.geometry import Geometry
+from twofold_numpy.geometry import Geometry, Kind
 from twofold_numpy.jit.availability import is_installed
 
 if not is_installed() or not packing.has_wide_vectors() or blas() is None:
     pytest.skip("no llvmlite, no vectors of 512 bits, or a BLAS with its own number of threads", allow_module_level=True)
 
-from twofold_numpy.direct_tiling import PANELS, SHORT, plane_of, tiling_of
+from twofold_numpy.direct_tiling import PANELS, SHORT, tiling_of
 from twofold_numpy.jit import panels
+from twofold_numpy.planes import plane_of
 
 F32 = np.dtype(np.float32)
 #: Panels that are full, half empty and partly filled, by all sizes of tiles; ranges of filters; chunks; copies with gaps and without.
@@ -63,7 +64,7 @@ def possible(p, bits):
     return bits == 512 and p.tap_step > 0 and p.out[1] >= SHORT
 
 
-def arrays_of(g, kind="data"):
+def arrays_of(g, kind: Kind = "data"):
     draw = np.random.default_rng(2)
     return [draw.standard_normal(shape_of(k, g)).astype(F32) for k in (kind, "weight")]
 

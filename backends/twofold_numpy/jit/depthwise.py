@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..direct_tiling import ITEM, Plane, pieces_of
+from ..direct_tiling import pieces_of
+from ..planes import ITEM, Plane
 from ..products import MULTIPLICATION
 from .compiler import Code, Compiler
 from .handoff import module

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 
-from ..direct_tiling import Plane
+from ..planes import Plane
 from .compiler import Code, Compiler
 from .depthwise import DepthwiseTiling, Kernel, Printer, kernel_of
 from .depthwise import tiling_of as tiling_of_results

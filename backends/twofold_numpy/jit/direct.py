@@ -15,10 +15,11 @@ from twofold.backend.kernel import RowProgram
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound, Work
-from ..direct_tiling import WORDS, ChannelSums, DirectTiling, PackedPlane, Plane, least_lanes, plane_of, tiling_of
+from ..direct_tiling import WORDS, DirectTiling, least_lanes, tiling_of
 from ..direct_weights import tiling_of as tiling_of_weights
 from ..geometry import Geometry
 from ..memory import scratch_memory
+from ..planes import ChannelSums, PackedPlane, Plane, plane_of
 from . import depthwise, depthwise_weights, panels
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler

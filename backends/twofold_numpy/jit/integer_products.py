@@ -22,10 +22,10 @@ from twofold.config import ON_CHANGE
 
 from ..blas import Blas, blas
 from ..direct import Bound
-from ..direct_tiling import plane_of
 from ..geometry import Geometry
 from ..integer_products import LEAST_COLUMNS, in_quads
 from ..memory import POOL
+from ..planes import plane_of
 from ..products import THREADED
 from .callables import address_of
 from .compiler import Compiler, compiler

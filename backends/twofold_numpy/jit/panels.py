@@ -9,9 +9,10 @@ vectors are in two cache lines if runs of places do not begin with a line, or if
 import math
 from collections.abc import Iterator
 
-from ..direct_tiling import ITEM, LONG, PANELS, SHORT, Plane, plane_of
+from ..direct_tiling import LONG, PANELS, SHORT
 from ..geometry import Geometry
 from ..packing import LANES, MOST_WASTE, ROWS, rounded
+from ..planes import ITEM, Plane, plane_of
 from .compiler import compiler
 from .ir import products_added
 from .llvm_text import llvm_text

@@ -13,7 +13,6 @@ from typing import Any
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.ir import Leaf, Node, leaf, topological
-from ..graph.packed_weights import with_packed_weights
 from ..graph.rewrite import lower
 from ..graph.tables import TABLES
 from ..imperative.array import Array
@@ -25,7 +24,7 @@ from ..imperative.guards import runs_inline
 from ..imperative.invoke import contents_of
 from ..imperative.storage import is_sparse_array
 from ..program.cache import program_of
-from ..program.constants import fold_constants
+from ..program.constants import fold_constants, with_packed_weights
 from ..program.kernels import panel_width
 from ..program.profiling import Title
 from .operation import Operation

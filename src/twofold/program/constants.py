@@ -1,11 +1,16 @@
-"""Constant folding: computes nodes once that depend on no input of the program, or only on inputs that do not change."""
+"""Constant folding: computes nodes once that depend on no input of the program, or only on inputs that do not change.
 
-from collections.abc import Collection, Sequence
+The weights of convolutions that do not change are arranged as the backend's code reads them.
+"""
+
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ..dtype import WEAK
+from ..graph.build import G
 from ..graph.ir import Application, Leaf, Node, is_const, leaf, topological
-from ..graph.rewrite import substitute
+from ..graph.rewrite import by_rule, substitute
+from ..ops.primitive_convolve import convolve, packed_weight
 
 #: Larger constants (bytes) are computed at each run: a program keeps its constants in memory.
 KEPT = 1 << 16
@@ -52,3 +57,26 @@ def _is_worth_keeping(node: Node, fixed: Collection[Node]) -> bool:
         return node.nbytes <= max([KEPT, *(2 * n.nbytes for n in below if n in fixed)])
     # other views would be arrays with gaps, of which programs know less
     return bool(operators) and all(op.layout.keeps_order for op in operators)
+
+
+def with_packed_weights(outputs: Sequence[Node], fixed: Collection[Node], width: Callable[[Application], int]) -> list[Node]:
+    """Have convolutions read weights in panels that are computed from leaves that do not change.
+
+    Parameters
+    ----------
+    outputs, fixed
+        A lowered graph, and these leaves.
+    width
+        How many filters a panel of a convolution's weight has; 0 for one that is read as it is.
+    """
+
+    def packed(n: Application) -> Node:
+        data, weight = n.operands
+        leaves = [i for i in topological([weight]) if not i.inputs and not is_const(i)]
+        panel = width(n) if leaves and all(i in fixed for i in leaves) else 0
+        if not panel:
+            return n
+        params = {name: n.bound_op.params[name] for name in ("stride", "dilate", "pad", "groups")}
+        return G.convolve_packed(data, packed_weight(G, weight, params["groups"], panel), shape=weight.shape, **params)
+
+    return by_rule(outputs, packed, {convolve})
