@@ -148,10 +148,10 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
 
 
 def test_depthwise_convolutions_are_computed_without_copies():
-    planes = {name: planes.plane_of(g) for name, g in GEOMETRIES.items()}
-    named = {name for name, p in planes.items() if depthwise.is_depthwise(p, 512)}
+    found = {name: planes.plane_of(g) for name, g in GEOMETRIES.items()}
+    named = {name for name, p in found.items() if depthwise.is_depthwise(p, 512)}
     assert named == {name for name in GEOMETRIES if name.startswith("each channel by itself")}
-    plane = planes["each channel by itself"]
+    plane = found["each channel by itself"]
     # narrow vectors have no masks, and strides of three no shuffle of two vectors
     assert not depthwise.is_depthwise(plane, 128)
     assert not depthwise.is_depthwise(plane._replace(stride=(1, 3)), 512)
