@@ -109,7 +109,7 @@ def tiling_of(
     channel = len(phases) * plane_rows * pitch if copies else height * width
     run = (band - 1) * pitch + columns
     chunk = run if spreads else _panel_chunk(rows, columns, band) if in_panels else _chunk(run, tile[1] * vector // ITEM)
-    in_tiles = in_tiles or spreads or (in_panels and chunk < run)
+    in_tiles = in_tiles or spreads
     # whole vectors, because machine code writes no less
     row = vector * -(-ITEM * min(run, chunk) // vector)
     # the last row of the copy is written in whole vectors, too

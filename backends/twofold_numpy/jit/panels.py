@@ -22,7 +22,7 @@ from .transpose import interleaved, square
 VECTORS = 2
 COLUMNS = LANES * VECTORS
 #: Taps from which products take much longer than storing their sums as rows of places.
-LEAST = 128
+LEAST = 96
 #: Places from which packing a weight takes much less time than it saves: of many taps, and of few.
 MANY, SOME, FEW = 784, 196, 512
 #: Arguments of `panel_…`, named as in `panels.ll`; and those that are different for each tile of a run.
@@ -39,7 +39,11 @@ def are_faster(p: Plane, bits: int) -> bool:
 
 
 def _are_faster_if_given(p: Plane, bits: int) -> bool:
-    """Whether a convolution of planes is faster if its weight is given in panels: vectors of places would be no whole cache lines."""
+    """Whether a convolution of planes is faster if its weight is given in panels.
+
+    It is not for images that are read in place and whose vectors of places are whole cache lines: such vectors take as little time, and
+    results are stored as they are.
+    """
     if bits != 32 * LANES or not p.tap_step or p.out[1] < SHORT or rounded(p.filters, LANES) > MOST_WASTE * p.filters:
         return False
     has_whole_lines = not p.reads_padding and p.stride == (1, 1) and math.prod(p.out) % LANES == 0
@@ -140,6 +144,8 @@ def _tile(places: int, vectors: int) -> Iterator[str]:
     yield f"  %panel.now = getelementptr [{COLUMNS} x float], ptr %panel, i64 %t"
     yield f"  %fetched = getelementptr [{LANES} x float], ptr %ahead, i64 %t"
     yield "  call void @llvm.prefetch.p0(ptr %fetched, i32 0, i32 2, i32 1)"
+    # the next tile's, as good as always
+    yield f"  %x.ahead = getelementptr float, ptr %x.now, i64 {LANES}\n  call void @llvm.prefetch.p0(ptr %x.ahead, i32 0, i32 3, i32 1)"
     yield from products_added(LANES, vectors, "%panel.now", places, "%x.now", 1)
     yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
     yield "  %last = sub i64 %filters, 1"

@@ -1,8 +1,8 @@
 """A graph some of whose inputs have not changed for some calls, such as the parameters of a network that predicts.
 
-What is computed from them alone is computed once: the scales of normalizations, weights cast to another dtype or packed. Further calls give the
-program their other inputs, and need only look whether the fixed arrays still have the same contents. Their memory is not written in place
-meanwhile: a write gives an array a new content, as one does to an array that a tape has saved.
+What is computed from them alone is computed once: the scales of normalizations, weights cast to another dtype or packed. Further calls give
+the program their other inputs, and need only look whether the fixed arrays still have the same contents. Their memory is not written in
+place meanwhile: a write gives an array a new content, as one does to an array that a tape has saved.
 """
 
 from collections.abc import Sequence
