@@ -12,7 +12,7 @@ from typing import Any
 
 from ..device import CPU
 from ..dtype import NAME_OF
-from ..graph.ir import Leaf, Node, leaf, topological
+from ..graph.ir import Node, leaf, topological
 from ..graph.rewrite import lower
 from ..graph.tables import TABLES
 from ..imperative.array import Array
@@ -43,14 +43,20 @@ def fixed_inputs(operation: Operation, arrays: Sequence[Array], fixed: Sequence[
     None if these are views or not held, or if their memory may be changed from outside or is not the host's; and if the graph draws random
     numbers, writes states, or has large results, which may wait for operations that follow.
     """
-    contents = [arrays[k]._held for k in fixed]
-    if any(map(_may_change, contents)) or operation.draws or operation.objects or operation.written:
+    if operation.draws or operation.objects or operation.written:
         return None
     inputs = [leaf(("in", k), a.shape, a._dtype) for k, a in enumerate(arrays)]
-    outputs = operation.outputs_for(inputs)
-    if not all(runs_inline(o.size) for o in outputs):
+    return fixed_leaves(operation.bound_op.op.name, operation.outputs_for(inputs), inputs, arrays, fixed)
+
+
+def fixed_leaves(
+    name: str, outputs: Sequence[Node], inputs: Sequence[Node], arrays: Sequence[Cell], fixed: Sequence[int]
+) -> "FixedInputs | None":
+    """A typed graph on arrays, of which those at some positions are fixed; None as for `fixed_inputs`."""
+    contents = [arrays[k]._held for k in fixed]
+    if any(map(_may_change, contents)) or not all(runs_inline(o.size) for o in outputs):
         return None
-    return FixedInputs(operation.bound_op.op.name, outputs, inputs, [(k, arrays[k], c) for k, c in zip(fixed, contents, strict=True)])
+    return FixedInputs(name, outputs, inputs, [(k, arrays[k], c) for k, c in zip(fixed, contents, strict=True)])
 
 
 class FixedInputs:
@@ -66,7 +72,7 @@ class FixedInputs:
         The position of each fixed input, its array and that one's content.
     """
 
-    def __init__(self, name: str, outputs: Sequence[Node], inputs: Sequence[Leaf], fixed: Sequence[tuple[int, Cell, Value]]) -> None:
+    def __init__(self, name: str, outputs: Sequence[Node], inputs: Sequence[Node], fixed: Sequence[tuple[int, Cell, Value]]) -> None:
         self._pins, self._generation = -1, TABLES.generation
         self._cells, self._contents = [cell for _, cell, _ in fixed], [content for *_, content in fixed]
         self._held = [v.shown() for v in self._contents]

@@ -23,6 +23,7 @@ from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .function import random_keys, user_objects
 from .part import Key, Part, head_key
+from .predictions import Predictions
 from .training import HeadKind, Training
 from .transport import add_contents, arrays_on, values_on, zeros
 
@@ -143,6 +144,8 @@ class PartRunner:
         self._gradient_parts: dict[bool, Part | None] = {}
         #: The arrays of parts that read bound arrays only: they are the same objects in each run.
         self._fixed: dict[Part, list[Cell]] = {}
+        #: Of a graph that is one part on the host, once it has predicted.
+        self._predictions: Predictions | None = None
         #: Of the last training forward; None once backward has used them, since it overwrites their memory.
         self._residuals: Residuals | None = None
         #: The random keys of the last forward, by part: a rerun must draw the same numbers.
@@ -184,6 +187,14 @@ class PartRunner:
         self._residuals = None  # released first, so that this run can reuse the memory
         if not again:
             self._random = []
+        predictions = self._predictions
+        if predictions is not None:
+            if training or keep:
+                predictions.restart()
+            else:
+                predicted = predictions.outputs()
+                if predicted is not None:
+                    return {key: new for (key, _), new in zip(predictions.part.makes, predicted, strict=True)}
         made: dict[Key, object] = {}
         residuals: list[list[Content]] = []
         views: list[Value] = []
@@ -233,6 +244,8 @@ class PartRunner:
         cells: list[Cell] = [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
         if all(key in bound for key, _ in part.reads):  # the same arrays in every run
             self._fixed[part] = cells
+            if self._parts.get(False) == [part] and part.device is CPU and not (part.keys or part.objects or part.written):
+                self._predictions = Predictions(part, [bound[key] for key, _ in part.reads])
         return cells
 
     def _random_keys(self, number: int, part: Part) -> list[Array]:

@@ -161,7 +161,8 @@ class SymbolBlock(HybridBlock):
         """Drop what was compiled. The symbol stays: it is the block's definition."""
         old = self._trace
         if old is not None:  # None while the constructor registers parameters
-            self._trace = Trace(self.name, self.collect_params(), old.names, old.inputs, old.symbol, old.outputs, self._mirror)
+            given = old.names, old.inputs, old.symbol, old.outputs
+            self._trace = Trace(self.name, self.collect_params(), *given, self._mirror, self._is_static)
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Move the parameters to other devices."""
