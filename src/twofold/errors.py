@@ -4,7 +4,8 @@
 
     MXNetError (RuntimeError)
     ├── ShapeError (ValueError)                 shapes that do not match
-    │   └── WrongShape (AssertionError)         one of those that MXNet asserts
+    │   ├── WrongShape (AssertionError)         one of those that MXNet asserts
+    │   └── NoMatrices (LinAlgError)            an array that does not hold matrices, or not square ones
     ├── DTypeError (TypeError)                  element types, or types of arguments
     │   ├── WrongType (AssertionError)          one of those that MXNet asserts
     │   ├── NotAnArray (AttributeError)         another object among arrays
@@ -186,6 +187,10 @@ class UnknownKey(ParameterError, KeyError):
 
 class WrongShape(ShapeError, AssertionError):
     """A shape that MXNet's Python code rejects with ``assert``."""
+
+
+class NoMatrices(ShapeError, numpy.linalg.LinAlgError):
+    """An array does not hold matrices, or not the square ones that are needed."""
 
 
 class WrongType(DTypeError, AssertionError):

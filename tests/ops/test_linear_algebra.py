@@ -277,6 +277,16 @@ def test_failed_decompositions_raise_numpys_error_too(monkeypatch, run, defer):
     assert isinstance(caught.value, MXNetError)
 
 
+@pytest.mark.parametrize(
+    "text", ["inv(a)", "solve(a, a[0])", "cholesky(a)", "det(a)", "eigh(a)", "matrix_power(a, 2)", "pinv(a[0])", "svd(a[0])"]
+)
+def test_what_is_no_matrix_or_not_square_raises_numpys_error_too(text):
+    """Scripts use ``try: np.linalg.inv(a)`` and go on with a pseudoinverse."""
+    for numpy in (np, mx.np):
+        with pytest.raises(np.linalg.LinAlgError):
+            eval(f"linalg.{text}", {"linalg": numpy.linalg, "a": numpy.ones((2, 3))})
+
+
 @pytest.mark.parametrize("text", ["inv(a)", "solve(a, a)", "cholesky(-a)", "tensorinv(a, 1)", "tensorsolve(a, a[0])"])
 @pytest.mark.parametrize("defer", [1, 1 << 40])
 def test_np_linalg_functions_raise_at_the_call(monkeypatch, text, defer):

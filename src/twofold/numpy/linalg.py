@@ -17,7 +17,7 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded
 from ..dtype import is_float, promote
-from ..errors import ParameterError, ShapeError, UnsupportedDType
+from ..errors import NoMatrices, ParameterError, UnsupportedDType
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..imperative.trace import is_followed
@@ -136,9 +136,12 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
 
     Raises
     ------
+    NoMatrices
+        If the array has fewer than two axes.
     ParameterError
         If both are given.
     """
+    linear_algebra.require_matrices(a, square=False)
     if rcond is not None and rtol is not None:
         raise ParameterError("`rtol` and `rcond` can't be both set.", f"{rtol} and {rcond}", "leave one out")
     if not a.size:
@@ -193,12 +196,12 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
 
     Raises
     ------
-    ShapeError
+    NoMatrices
         If they are not square.
     """
     x, times = operand(a), index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError("Last 2 dimensions of the array must be square", str(x.shape), "pass (…, m, m)")
+        raise NoMatrices("Last 2 dimensions of the array must be square", str(x.shape), "pass (…, m, m)")
     if times == 0:
         return broadcast_view(eye(x.shape[-1], dtype=x.dtype, device=x.context), x.shape).copy()
     x, times, result = (x if times > 0 else inv(x)), abs(times), None

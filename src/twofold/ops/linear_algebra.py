@@ -11,7 +11,7 @@ Only one triangle of a symmetric matrix is read, and its gradient is symmetric.
 """
 
 from ..dtype import COMPLEX, promote
-from ..errors import ParameterError, ShapeError
+from ..errors import NoMatrices, ParameterError, ShapeError
 from ..opdef import broadcast_shapes, op, primitive
 from .creation import diagonal
 
@@ -28,13 +28,13 @@ def require_matrices(x, square=True):
 
     Raises
     ------
-    ShapeError
+    NoMatrices
         If it does not.
     """
     if len(x.shape) < 2:
-        raise ShapeError("matrices are needed", f"shape {x.shape}", "pass an array of at least two dimensions")
+        raise NoMatrices("matrices are needed", f"shape {x.shape}", "pass an array of at least two dimensions")
     if square and x.shape[-1] != x.shape[-2]:
-        raise ShapeError("Last 2 dimensions of the array must be square", f"shape {x.shape}", "pass (…, n, n)")
+        raise NoMatrices("Last 2 dimensions of the array must be square", f"shape {x.shape}", "pass (…, n, n)")
 
 
 def type_of_square(A):
