@@ -206,6 +206,21 @@ def test_lbsgd_adds_gradients_that_come_in_one_array():
     np.testing.assert_allclose(found, [1.0, 1.0 - 0.1 * 1.5 * 0.5, 0.925, 0.925 - 0.1 * 2 * 2.5], rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("scale", "momentum", "expected"),
+    [(1, 0.9, [0.32, -0.241, -0.051, 1.0]), (2, 0.0, [0.745, 0.590625, 0.643125, 1.0]), (2, 0.9, [0.653875, 0.5450625, 0.5064375, 1.0])],
+)
+def test_lbsgd_updates_the_rows_of_a_row_sparse_gradient_only(scale, momentum, expected):
+    """Values of the real MXNet 1.9.1."""
+    optimizer = mx.optimizer.create("lbsgd", learning_rate=0.1, momentum=momentum, batch_scale=scale, wd=0.0)
+    update, weight = mx.optimizer.get_updater(optimizer), mx.nd.ones((4, 1))
+    for step in range(4):
+        gradient = np.full((4, 1), step + 1.0)
+        gradient[[step % 3, 3]] = 0
+        update(0, mx.nd.array(gradient).tostype("row_sparse"), weight)
+    np.testing.assert_allclose(weight.asnumpy().ravel(), expected, rtol=1e-5)
+
+
 def test_a_tuple_as_the_name_of_one_weight_is_a_mistake():
     update = mx.optimizer.get_updater(mx.optimizer.SGD())
     with pytest.raises(WrongArgument, match=r"stands for several weights.*\(0, 'w'\).*name one weight by a string"):

@@ -177,6 +177,7 @@ class LBSGD(WithMomentum):
     """
 
     progress_attributes = (*Optimizer.progress_attributes, "cumgrads")
+    takes_rows = True
 
     def __init__(
         self,
@@ -203,14 +204,15 @@ class LBSGD(WithMomentum):
         """Accumulate a gradient, and update the weight if the batch is complete."""
         batch = self.cumgrads.get(index, {"cum_grad": 0, "num_cums": 0})
         before = batch["cum_grad"]
-        total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
+        # a row-sparse gradient stays one, so that its update is lazy
+        total = grad + before.as_in_context(grad.context) if isinstance(before, NDArray) else grad
         # never reset: the warm-up counts all gradients so far
         count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule gets the number of updates done so far
         self._update_count(index)
         # the batch is not complete yet: the weight stays
         if count % self.batch_scale:
-            self.cumgrads[index] = {"cum_grad": total, "num_cums": count}
+            self.cumgrads[index] = {"cum_grad": total.copy() if total is grad else total, "num_cums": count}
             return
         mean = total / self.batch_scale
         lr *= self._lars(weight, mean, wd) if self.warmup_strategy == "lars" else self._warm_up(self.init_updates + count)
