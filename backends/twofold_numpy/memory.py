@@ -8,6 +8,8 @@ import math
 import threading
 from collections import OrderedDict, deque
 from contextlib import suppress
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -41,11 +43,15 @@ class Pool:
     """Free blocks of memory by size class."""
 
     def __init__(self) -> None:
-        self._blocks: OrderedDict[int, list[np.ndarray]] = OrderedDict()
-        self._waiting = 0
+        #: Free blocks by size, the least recently requested size first. `_Loan` appends them at any point, even while this thread holds the
+        #: lock, which guards everything else.
+        self._free: OrderedDict[int, deque[np.ndarray]] = OrderedDict()
         self._lock = threading.Lock()
-        #: Blocks from `_Loan.__del__`, which may run at any point, even while this thread holds the lock; a deque needs none.
-        self._returned: deque[np.ndarray] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of free blocks."""
+        return sum(size * len(blocks) for size, blocks in self._free.items())
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> np.ndarray:
         """A new uninitialized C-contiguous array."""
@@ -54,55 +60,48 @@ class Pool:
             return np.empty(shape, dtype)
         # the largest power of two up to the size, in eighths
         step = (1 << nbytes.bit_length() - 1) // SIZE_CLASSES
-        loan = _Loan(self._block(-(-nbytes // step) * step), nbytes, self)
+        loan = _Loan(nbytes, *self._block(-(-nbytes // step) * step))
         return np.asarray(loan).view(dtype).reshape(shape)
 
-    def _block(self, size: int) -> np.ndarray:
+    def _block(self, size: int) -> tuple[np.ndarray, deque[np.ndarray]]:
+        """A block, and where it belongs when it is free again."""
         # Without blocking: a signal handler must not wait for the thread that it interrupted, and takes new memory instead.
         # By `with`: an interrupt between a call of `acquire` and the line after it would leave the lock held for ever.
-        if not self._lock.locked():
+        if self._lock.locked():
+            blocks = self._free.get(size)
+        else:
             with self._lock:
-                self._collect()
-                found = self._blocks.pop(size, None)
-                if found:
-                    block = found.pop()
-                    self._waiting -= size
-                    if found:
-                        # re-inserted at the end: the dictionary is in order of last use, least recent first
-                        self._blocks[size] = found
-                    return block
+                blocks = self._free.get(size)
+                if blocks is None:
+                    # more are freed at once; what all sizes have together is looked at with each request
+                    blocks = self._free[size] = deque(maxlen=MAX_WAITING // size)
+                self._free.move_to_end(size)
+                self._limit()
+                if blocks:
+                    return blocks.pop(), blocks
         try:
-            return np.empty(size + ALIGNMENT, np.uint8)
+            block = np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError:
             # the system may lack the memory that the pool keeps
             self.trim()
-            return np.empty(size + ALIGNMENT, np.uint8)
+            block = np.empty(size + ALIGNMENT, np.uint8)
+        return block, deque(maxlen=0) if blocks is None else blocks
 
-    def _collect(self) -> None:
-        while self._returned:
-            block = self._returned.popleft()
-            size = block.size - ALIGNMENT
-            if size <= MAX_WAITING:
-                self._blocks.setdefault(size, []).append(block)
-                self._waiting += size
-        while self._waiting > MAX_WAITING:
-            if not self._blocks:  # an interrupt has come between a block and its count
-                self._waiting = 0
-                break
-            size, blocks = next(iter(self._blocks.items()))
-            if blocks:
-                blocks.pop()
-                self._waiting -= size
-            else:
-                del self._blocks[size]
+    def _limit(self) -> None:
+        """Free blocks beyond the limit, those of the least recently requested size first."""
+        excess = self.waiting - MAX_WAITING
+        if excess > 0:
+            for size, blocks in self._free.items():
+                while blocks and excess > 0:
+                    blocks.popleft()
+                    excess -= size
 
     def trim(self) -> None:
         """Free all unused blocks; does nothing if this thread was interrupted while it held the lock."""
         if self._lock.acquire(timeout=LOCK_TIMEOUT):
             try:
-                self._returned.clear()
-                self._blocks.clear()
-                self._waiting = 0
+                for blocks in self._free.values():
+                    blocks.clear()
             finally:
                 self._lock.release()
 
@@ -110,28 +109,28 @@ class Pool:
         """Reset the lock in a forked child; another thread of the parent may have held it."""
         self._lock = threading.Lock()
 
-    def give_back(self, block: np.ndarray) -> None:
-        """Take back a block that no array uses any more."""
-        self._returned.append(block)
-        if not self._lock.locked():  # else it is collected at the next request
-            with self._lock:
-                self._collect()
-
 
 class _Loan:
-    """The base of a pooled array: returns its block when it dies."""
+    """The base of a pooled array: returns its block when it dies.
 
-    __slots__ = ("__array_interface__", "_block", "_pool")
+    Parameters
+    ----------
+    nbytes
+        Its size.
+    block, home
+        Its memory, and the free blocks of that size.
+    """
 
-    def __init__(self, block: np.ndarray, nbytes: int, pool: Pool) -> None:
-        self._block, self._pool = block, pool
+    __slots__ = ("__array_interface__", "_give_back")
+    #: Called when the last array dies. It is no function of Python: at the begin of one the interpreter would run signal handlers, and ignore
+    #: what they raise, such as Ctrl-C. It is missing if Ctrl-C came before there was a block.
+    __del__ = property(attrgetter("_give_back"))
+
+    def __init__(self, nbytes: int, block: np.ndarray, home: deque[np.ndarray]) -> None:
+        self._give_back = partial(home.append, block)
         # an object with this attribute becomes the base of the arrays that NumPy makes of it, and of all their views
         begin = block.__array_interface__["data"][0] + _padding(block)
         self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (begin, False), "version": 3}
-
-    def __del__(self) -> None:
-        if hasattr(self, "_pool"):  # not if Ctrl-C came before it had a block
-            self._pool.give_back(self._block)
 
 
 def _keep_freed_memory() -> None:

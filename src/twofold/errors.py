@@ -5,7 +5,7 @@
     MXNetError (RuntimeError)
     ├── ShapeError (ValueError)                 shapes that do not match
     │   ├── WrongShape (AssertionError)         one of those that MXNet asserts
-    │   └── NoMatrices (LinAlgError)            an array that does not hold matrices, or not square ones
+    │   └── NoMatrices (LinAlgError)            no matrices, or none that are square
     ├── DTypeError (TypeError)                  element types, or types of arguments
     │   ├── WrongType (AssertionError)          one of those that MXNet asserts
     │   ├── NotAnArray (AttributeError)         another object among arrays
@@ -70,15 +70,7 @@ from .signal_handlers import is_from_signal_handler
 
 
 def printable(text: str, kept: str = "") -> str:
-    """Text in which control characters are written as escapes: a name in a file must not command a terminal.
-
-    Parameters
-    ----------
-    text
-        The text.
-    kept
-        Control characters that stay.
-    """
+    """Text in which control characters but those in ``kept`` are written as escapes: a name in a file must not command a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape", "surrogatepass").decode() for c in text)

@@ -26,9 +26,10 @@ from ..errors import EngineError
 from ..graph.ir import Application, Leaf, Node, leaf
 from ..program.cache import PROGRAMS
 from ..scheduler.observers import LISTENERS, span
-from ..scheduler.queue import QUEUE, being_computed, interrupted
+from ..scheduler.queue import QUEUE, FromSignal, being_computed, interrupted
 from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import LANES, Task, compute_lane
+from ..signal_handlers import is_from_signal_handler
 from .cell import ALWAYS, Value, is_unshared
 from .counters import COUNTERS
 from .failure import Data, Issued, name_origin, salvaged
@@ -245,6 +246,8 @@ class Window(Task):
                 inputs = {n: a for n, a in self.data.items() if n not in dead} if found.program.overwrites else self.data
                 for v, data in salvaged([v for v in live if v.data is None], self.device, inputs, replacing(self)):
                     hand_out(v, data)
+                if all(v.data is not None for v in live) and is_from_signal_handler(error):
+                    raise FromSignal(error) from None
             raise
         finally:
             live = []  # the traceback of an interrupt keeps this frame

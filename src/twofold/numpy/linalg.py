@@ -136,10 +136,8 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
 
     Raises
     ------
-    NoMatrices
-        If the array has fewer than two axes.
-    ParameterError
-        If both are given.
+    NoMatrices, ParameterError
+        If the array has fewer than two axes; if both are given.
     """
     linear_algebra.require_matrices(a, square=False)
     if rcond is not None and rtol is not None:

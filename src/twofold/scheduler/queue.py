@@ -183,6 +183,9 @@ class Queue:
             assert task.function is not None
             try:
                 task.function()
+            except FromSignal as raised:
+                interrupt = raised.error
+                clear_all_frames(interrupt)
             except Exception as raised:
                 error = raised
                 clear_all_frames(raised)
@@ -365,6 +368,20 @@ class Queue:
         self.runs_here = True
         for task in [t for t in self._open if t.runner not in (0, get_ident())]:
             self.abandon(task, EngineError("another thread was computing this when the process forked", None, "compute it again"))
+
+
+class FromSignal(BaseException):
+    """Raised by a task whose results are there, but meanwhile a signal handler has raised an error, which is for the waiting program.
+
+    Parameters
+    ----------
+    error
+        The error.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def interrupted(by: BaseException) -> EngineError:
