@@ -47,6 +47,7 @@ GEOMETRIES = {
     "dilated": Geometry(1, 30, 40, 1, (31, 40), (3, 3), (1, 1), (2, 5), (2, 5)),
     "line": Geometry(2, 64, 48, 1, (301,), (5,), (2,), (1,), (2,)),
     "ranges of filters": tune.geometry(2, 1030, 9, 290, 1),
+    "depthwise": tune.geometry(1, 3, 13, 3, 3, pad=1, groups=3),
 }
 
 
@@ -186,6 +187,13 @@ def test_only_weights_of_fixed_inputs_are_packed():
     assert applies(found, convolve_packed)
     assert other is z
     assert with_packed_weights([y, z], {w}, lambda n: 0) == [y, z]
+
+
+@pytest.mark.parametrize(("filters", "dtype"), [(15, "float32"), (30, "float16")])
+def test_weights_are_not_packed_if_their_panels_would_be_too_large_to_keep(filters, dtype):
+    x, w = leaf("x", (1, 1024, 14, 14), "float32"), leaf("w", (filters, 1024, 1, 1), dtype)
+    y = G.convolve(x, G.astype(w, dtype="float32"), stride=(1, 1), dilate=(1, 1), pad=(0, 0), groups=1, channels_last=False)
+    assert with_packed_weights([y], {w}, lambda n: 32) == [y]
 
 
 def test_a_network_that_predicts_packs_its_weights_once_and_again_after_they_change(monkeypatch):

@@ -163,7 +163,7 @@ def bound_plane(
     bits, threads = own.machine.vector_bits, workers.count()
     # an operand of the result's shape may be in the result's memory
     overwrites = epilogue is not None and "whole" in epilogue.roles
-    if arithmetic is FLOATS and depthwise.is_depthwise(plane, bits) and not overwrites:
+    if arithmetic is FLOATS and not is_packed and depthwise.is_depthwise(plane, bits) and not overwrites:
         by_channel = depthwise.tiling_of(plane, threads)
         kernel = depthwise.with_kept_rows(depthwise.kernel_of(plane, bits), plane)
         return _in_pieces(own, library, depthwise.code_of(own, kernel), by_channel, epilogue, by_channel.zeros), 0

@@ -77,6 +77,9 @@ def with_packed_weights(outputs: Sequence[Node], fixed: Collection[Node], width:
         if not panel:
             return n
         params = {name: n.bound_op.params[name] for name in ("stride", "dilate", "pad", "groups")}
-        return G.convolve_packed(data, packed_weight(G, weight, params["groups"], panel), shape=weight.shape, **params)
+        panels = packed_weight(G, weight, params["groups"], panel)
+        if not _is_worth_keeping(panels, fixed):  # they would be packed at each call
+            return n
+        return G.convolve_packed(data, panels, shape=weight.shape, **params)
 
     return by_rule(outputs, packed, {convolve})
