@@ -196,6 +196,14 @@ def test_weights_are_not_packed_if_their_panels_would_be_too_large_to_keep(filte
     assert with_packed_weights([y], {w}, lambda n: 32) == [y]
 
 
+def test_packing_weights_that_fill_their_panels_takes_no_scratch_memory():
+    """A program keeps its scratch memory, even after the network is dropped."""
+    for filters, is_padded in ((64, False), (61, True)):
+        w = leaf("w", (filters, 256, 1, 1), "float32")
+        program = Program([packed_weight(G, w, 1, panels.COLUMNS)], [w], backend_for(CPU))
+        assert ("pad" in program.explain()) == is_padded
+
+
 def test_a_network_that_predicts_packs_its_weights_once_and_again_after_they_change(monkeypatch):
     from twofold_numpy.jit import direct as jit_direct
 

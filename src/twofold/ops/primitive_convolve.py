@@ -39,7 +39,9 @@ def packed_weight(xp, weight, groups, width):
     filters, elements = weight.shape[0] // groups, math.prod(weight.shape[1:])
     panels = -(-filters // width)
     rows = xp.reshape(weight, shape=(groups, filters, elements))
-    rows = xp.reshape(xp.pad(rows, width=((0, 0), (0, panels * width - filters), (0, 0))), shape=(groups * panels, width, elements))
+    if filters % width:  # else no copy is needed
+        rows = xp.pad(rows, width=((0, 0), (0, panels * width - filters), (0, 0)))
+    rows = xp.reshape(rows, shape=(groups * panels, width, elements))
     return xp.contiguous(xp.permute_dims(rows, axes=(0, 2, 1)))
 
 
