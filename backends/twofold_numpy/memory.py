@@ -122,8 +122,8 @@ class _Loan:
     """
 
     __slots__ = ("__array_interface__", "_give_back")
-    #: Called when the last array dies. It is no function of Python: at the begin of one the interpreter would run signal handlers, and ignore
-    #: what they raise, such as Ctrl-C. It is missing if Ctrl-C came before there was a block.
+    #: Called when the last array dies. It is no function of Python: at the begin of one the interpreter would run signal handlers, and
+    #: ignore what they raise, such as Ctrl-C. It is missing if Ctrl-C came before there was a block.
     __del__ = property(attrgetter("_give_back"))
 
     def __init__(self, nbytes: int, block: np.ndarray, home: deque[np.ndarray]) -> None:

@@ -144,7 +144,7 @@ def _tile(places: int, vectors: int) -> Iterator[str]:
     yield f"  %panel.now = getelementptr [{COLUMNS} x float], ptr %panel, i64 %t"
     yield f"  %fetched = getelementptr [{LANES} x float], ptr %ahead, i64 %t"
     yield "  call void @llvm.prefetch.p0(ptr %fetched, i32 0, i32 2, i32 1)"
-    # the next tile's, as good as always
+    # nearly always the next tile's
     yield f"  %x.ahead = getelementptr float, ptr %x.now, i64 {LANES}\n  call void @llvm.prefetch.p0(ptr %x.ahead, i32 0, i32 3, i32 1)"
     yield from products_added(LANES, vectors, "%panel.now", places, "%x.now", 1)
     yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
