@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import resource
+import threading
 import tracemalloc
 import warnings
 import zlib
@@ -101,6 +104,24 @@ def test_bad_records_are_skipped_as_if_they_were_not_there(tmp_path: Path, threa
         assert len(it.skipped.first) == 3
         it.reset()
     assert it.skipped.count == 0
+
+
+@pytest.mark.filterwarnings("ignore:ImageRecordIter. skipped:UserWarning")
+@pytest.mark.parametrize("make", [record_iterator, image_iterator])
+def test_a_file_with_bad_records_is_closed_with_its_iterator(tmp_path: Path, make: Callable[..., Any]) -> None:
+    path = written(tmp_path, KINDS)
+    gc.collect()
+    gc.disable()  # errors that were kept would hold the file until a collection
+    try:
+        iterator = make(path, on_bad_sample="skip")
+        next(iterator)
+        del iterator
+        for thread in threading.enumerate():
+            if thread.name.startswith("ImageRecordIter"):
+                thread.join(10)
+        assert path not in {os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")}
+    finally:
+        gc.enable()
 
 
 def test_images_without_an_index_are_skipped_too(tmp_path: Path) -> None:

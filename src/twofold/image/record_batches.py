@@ -10,8 +10,9 @@ from ..io.skipped import BAD_SAMPLE
 from .record_files import RecordKey
 from .record_loader import RecordLoader
 
-#: Of an image, the number in its record's header, or, if it is to be skipped, why.
-Loaded = int | Exception
+#: Of an image, the number in its record's header, or, if it is to be skipped, why. The error itself would keep the files open: its
+#: traceback has the frames that read them.
+Loaded = int | str
 
 
 class Row(NamedTuple):
@@ -25,7 +26,7 @@ class Row(NamedTuple):
 
 
 def load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Loaded]:
-    """One thread's share of a batch: the numbers of the images, or errors for images to be skipped."""
+    """One thread's share of a batch: the numbers of the images, or why they are to be skipped."""
     found: list[Loaded] = []
     for row in rows:
         try:
@@ -37,7 +38,7 @@ def load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np
         except BAD_SAMPLE as error:
             if not loader.skipped.are_wanted:
                 raise
-            found.append(error)
+            found.append(str(error))
     return found
 
 
@@ -66,5 +67,5 @@ class InFlight:
     parts: list[Future[list[Loaded]]]
 
     def numbers(self) -> list[Loaded]:
-        """Wait; the numbers of the images, and errors for those to be skipped."""
+        """Wait; the numbers of the images, or why they are to be skipped."""
         return [number for part in self.parts for number in part.result()]

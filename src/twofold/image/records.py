@@ -240,7 +240,7 @@ class ImageRecordIter(LoadingIter):
             try:
                 with timed("wait for images"):
                     numbers = batch.numbers()
-                if not any(isinstance(number, Exception) for number in numbers):
+                if not any(isinstance(number, str) for number in numbers):
                     break
                 self._begin_again()
             except Exception:  # not Ctrl-C, after which the next call returns this batch
@@ -267,8 +267,8 @@ class ImageRecordIter(LoadingIter):
         for batch in self._in_flight:
             # all threads must have ended before: they write into the arrays whose rows are copied here
             for row, number in zip(batch.rows, batch.numbers(), strict=True):
-                if isinstance(number, Exception):
-                    self._bad[row.position] = str(number)
+                if isinstance(number, str):
+                    self._bad[row.position] = number
                 else:
                     self._loaded[row.position] = batch.data[row.place], batch.label[row.place], number
         self._in_flight.clear()
