@@ -1,5 +1,8 @@
 """Machine code of the products of Winograd's algorithm, with the transforms of kernels and results; ``llvm/tile_product.ll`` has its loops.
 
+The transforms are most of the text, and take most of the time to compile. So the sums, whose text depends on how many tiles and filters are
+in registers, are functions of their own, ``llvm/tile_sums.ll``, for all sizes of kernels and layouts.
+
 A piece computes the results of some filters from all channels of the transformed tiles. It transforms their kernels itself: they are
 36 numbers for each 9 of a weight with 3x3, which memory and other cores would not give as fast as they are computed. A sum is a chain of
 fused multiply-adds over the channels whose kernels are in the cache at once, and these sums are added in their order: bits depend neither
@@ -26,7 +29,10 @@ from .tile_transforms import transform_function
 from .transpose import square
 
 #: The numbers of the code after those of all computations in pieces.
-SIZES = ("channels", "depth", "tiles.number", "blocks", "splits", "slots", "rows", "across", "height", "width")
+SIZES = (
+    *("multiply", "filters", "block.tiles"),
+    *("channels", "depth", "tiles.number", "blocks", "splits", "slots", "rows", "across", "height", "width"),
+)
 STEPS = (
     "weight.filter",
     "weight.channel",
@@ -81,14 +87,14 @@ def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of
     pieces = groups * splits
     nanoseconds = PRODUCTS * positions * of.number * of.channels * out.channels / lanes
     step = stride if is_of_data else 1
-    code = _code(of_kernel, to_results, filters, tiles, 0 if out.is_last(step) else step, is_of_data, stride)
+    code, multiply = _code(of_kernel, to_results, 0 if out.is_last(step) else step, is_of_data, stride), _sums_code(filters, tiles)
     # from filter to filter and from channel to channel, whichever is the first axis of the weight
     steps = [kernel, out.channels * kernel] if is_of_data else [of.channels // of.phases * kernel, kernel]
     words = shared_words(own, library, pieces, nanoseconds)
     slots = slots_of(words)
-    numbers = [*words, of.channels, depth, of.number, blocks, splits, slots, of.rows, of.across]
+    numbers = [*words, multiply.address, filters, tiles, of.channels, depth, of.number, blocks, splits, slots, of.rows, of.across]
     numbers += [*out.size, *steps, apart, of.apart, of.number * CHANNELS * ITEM, *out.strides, size, *offsets[1:]]
-    run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
+    run = builtin_of(code.address, (code.library, multiply.library), numbers, never, KEEP_GIL)
 
     def products(weight: np.ndarray, tiles: np.ndarray, out: np.ndarray) -> None:
         run(weight, tiles, out, thread_memory(slots, size))
@@ -100,8 +106,8 @@ ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
 
 
 @lru_cache(256)
-def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, out_step: int, is_of_data: bool, stride: int) -> Code:
-    """The code for so many filters of a piece and tiles at once.
+def _code(of_kernel: Matrix, to_results: Matrix, out_step: int, is_of_data: bool, stride: int) -> Code:
+    """The code of a piece, apart from `_sums_code`.
 
     Results have channels last in memory, if ``out_step`` is 0, or else pixels of a row so many numbers apart. Kernels that move by a stride
     are taken apart into one for each phase of the images; for the gradient of the data, one of these is given.
@@ -109,13 +115,12 @@ def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, out_s
     own = compiler()
     assert own is not None
     lanes = own.machine.vector_bits // 32
-    vectors, step, tile, kernel, results = filters // lanes, lanes * ITEM, len(of_kernel), len(of_kernel[0]), len(to_results)
+    step, tile, kernel, results = lanes * ITEM, len(of_kernel), len(of_kernel[0]), len(to_results)
     read = _read(kernel, stride, is_of_data)
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words((*SIZES, *STEPS, *SCRATCH)))}
     words["DATA"] = "\n".join(data_addresses(("weight", "tiles", "out", "scratch"), own.machine.head))
-    words |= {"FILTERS": filters, "LANES": lanes, "VECTORS": vectors, "TILES": tiles, "CHANNELS": CHANNELS, "STEP": STEP}
+    words |= {"LANES": lanes, "CHANNELS": CHANNELS, "STEP": STEP, "ITEM": ITEM}
     words |= {"TILE": tile, "POSITIONS": tile**2, "RESULTS": results, "TILE_BYTES": CHANNELS * ITEM, "VECTOR_BYTES": step}
-    words |= {"SUMS": tiles * filters, "SUMS_POSITION": tiles * filters * ITEM, "SUMS_ROW": tile * tiles * filters * ITEM}
     words |= {"PIXELS_ROW": results * step, "ELEMENTS": read, "ELEMENTS_ROW": stride * kernel, "STRIDE": stride}
     words |= {"KERNEL_ROW": stride**2 * kernel * step, "KERNEL_COLUMN": stride * step}
     phases = 1 if is_of_data else stride**2
@@ -128,11 +133,20 @@ def _code(of_kernel: Matrix, to_results: Matrix, filters: int, tiles: int, out_s
         "\n".join(transposition(lanes, lanes)),
         "\n".join(transposition(lanes, read if is_of_data else lanes)),
     )
-    words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors, tiles).items()}
     words["STORE"] = "\n".join(_stored_first(lanes, results, out_step) if out_step else _stored_last(lanes, results))
     transforms = ((of_kernel, "whole_kernel"), (to_results, "whole_results"))
     words["TRANSFORMS"] = "\n".join(line for matrix, name in transforms for line in transform_function(name, matrix, lanes))
     return code_of(own, "tile_product", **words, SLOTS=llvm_text("slots"))
+
+
+@lru_cache(256)
+def _sums_code(filters: int, tiles: int) -> Code:
+    """The code for so many filters of a piece and tiles at once, whose sums are in registers."""
+    own = compiler()
+    assert own is not None
+    lanes = own.machine.vector_bits // 32
+    parts = {name: "\n".join(lines) for name, lines in _multiplied(lanes, filters // lanes, tiles).items()}
+    return own.built(llvm_text("tile_sums", FILTERS=filters, CHANNELS=CHANNELS, **parts))
 
 
 def _read(kernel: int, stride: int, is_of_data: bool) -> int:

@@ -1,6 +1,6 @@
-; A piece of the products of Winograd's algorithm: the results of $FILTERS filters for some of the tiles. Kernels are transformed for some
-; channels at a time, so that they are in the cache when they are multiplied. The words begin like those of `pieces.ll`; the rest are named
-; below. All steps are in bytes.
+; A piece of the products of Winograd's algorithm: the results of %filters filters for some of the tiles. Kernels are transformed for some
+; channels at a time, so that they are in the cache when they are multiplied, %block.tiles tiles at once, by the code of `tile_sums.ll` at
+; %multiply. The words begin like those of `pieces.ll`; the rest are named below. All steps are in bytes.
 define internal ptr @piece(ptr %words, ptr %arguments, i64 %count, i64 %piece) noinline nounwind {
 entry:
   %index = and i64 %piece, 65535
@@ -19,8 +19,13 @@ $DATA
   %end.times = mul i64 %blocks, %part.next
   %end = udiv i64 %end.times, %splits
   ; the last block ends with the last tile, and may have tiles of the one before it, too
-  %last.tile = sub i64 %tiles.number, $TILES
-  %filter = mul i64 %group, $FILTERS
+  %last.tile = sub i64 %tiles.number, %block.tiles
+  %multiply.code = inttoptr i64 %multiply to ptr
+  %vectors = udiv i64 %filters, $LANES
+  %sums.line = mul i64 %filters, $ITEM
+  %sums.position = mul i64 %sums.line, %block.tiles
+  %sums.row = mul i64 %sums.position, $TILE
+  %filter = mul i64 %group, %filters
   %weight.offset = mul i64 %filter, %weight.filter
   %weight.first = getelementptr i8, ptr %weight.data, i64 %weight.offset
   %out.offset = mul i64 %filter, %out.channel
@@ -33,7 +38,7 @@ depth.block:
   %channel.of.phases = udiv i64 %channel, $PHASES
   %weight.depth = mul i64 %channel.of.phases, %weight.channel
   %weight.at = getelementptr i8, ptr %weight.first, i64 %weight.depth
-  call void @kernels(ptr %weight.at, i64 %weight.filter, i64 %weight.channel, i64 %channels.now, ptr %elements, ptr %kernels, i64 %kernels.apart)
+  call void @kernels(ptr %weight.at, i64 %weight.filter, i64 %weight.channel, i64 %channels.now, i64 %vectors, ptr %elements, ptr %kernels, i64 %kernels.apart)
   %adds = icmp ne i64 %channel, 0
   %tiles.groups = udiv i64 %channel, $CHANNELS
   %tiles.offset = mul i64 %tiles.groups, %tiles.group
@@ -48,15 +53,16 @@ position:
   br label %block
 block:
   %k = phi i64 [ %first, %position ], [ %k.next, %block ]
-  %tile.number = mul i64 %k, $TILES
+  %tile.number = mul i64 %k, %block.tiles
   %tile = call i64 @llvm.umin.i64(i64 %tile.number, i64 %last.tile)
   %tile.offset = mul i64 %tile, $TILE_BYTES
   %tiles.k = getelementptr i8, ptr %tiles.p, i64 %tile.offset
   %k.here = sub i64 %k, %first
   %k.place = mul i64 %k.here, $POSITIONS
   %k.p = add i64 %k.place, %p
-  %sums.k = getelementptr [$SUMS x float], ptr %sums, i64 %k.p
-  call void @multiply(ptr %tiles.k, i64 %tiles.group, ptr %kernels.p, i64 %channels.now, ptr %sums.k, i1 %adds)
+  %sums.k.offset = mul i64 %k.p, %sums.position
+  %sums.k = getelementptr i8, ptr %sums, i64 %sums.k.offset
+  call void %multiply.code(ptr %tiles.k, i64 %tiles.group, ptr %kernels.p, i64 %channels.now, ptr %sums.k, i1 %adds)
   %k.next = add i64 %k, 1
   %more.blocks = icmp ult i64 %k.next, %end
   br i1 %more.blocks, label %block, label %position.done
@@ -70,11 +76,12 @@ depth.done:
   br i1 %more.channels, label %depth.block, label %result.block
 result.block:
   %j = phi i64 [ %first, %depth.done ], [ %j.next, %result.block.done ]
-  %j.number = mul i64 %j, $TILES
+  %j.number = mul i64 %j, %block.tiles
   %j.tile = call i64 @llvm.umin.i64(i64 %j.number, i64 %last.tile)
   %j.here = sub i64 %j, %first
   %j.place = mul i64 %j.here, $POSITIONS
-  %sums.j = getelementptr [$SUMS x float], ptr %sums, i64 %j.place
+  %sums.j.offset = mul i64 %j.place, %sums.position
+  %sums.j = getelementptr i8, ptr %sums, i64 %sums.j.offset
   br label %result
 result:
   %i = phi i64 [ 0, %result.block ], [ %i.next, %result.done ]
@@ -93,22 +100,23 @@ result:
   %out.of.image = getelementptr i8, ptr %out.first, i64 %image.offset
   %out.y = getelementptr i8, ptr %out.of.image, i64 %y.offset
   %out.x = getelementptr i8, ptr %out.y, i64 %x.offset
-  %sums.i = getelementptr [$FILTERS x float], ptr %sums.j, i64 %i
+  %sums.i.offset = mul i64 %i, %sums.line
+  %sums.i = getelementptr i8, ptr %sums.j, i64 %sums.i.offset
   br label %vector
 vector:
   %v = phi i64 [ 0, %result ], [ %v.next, %vector ]
   %sums.v = getelementptr [$LANES x float], ptr %sums.i, i64 %v
-  call void @whole_results(ptr %pixels, ptr %sums.v, i64 $SUMS_ROW, i64 $SUMS_POSITION, i64 $PIXELS_ROW, i64 $VECTOR_BYTES)
+  call void @whole_results(ptr %pixels, ptr %sums.v, i64 %sums.row, i64 %sums.position, i64 $PIXELS_ROW, i64 $VECTOR_BYTES)
   %filter.v = mul i64 %v, $LANES
   %out.v.offset = mul i64 %filter.v, %out.channel
   %out.v = getelementptr i8, ptr %out.x, i64 %out.v.offset
   call void @store(ptr %pixels, ptr %out.v, i64 %out.channel, i64 %out.row, i64 %out.column, i64 %height.left, i64 %width.left)
   %v.next = add i64 %v, 1
-  %more.vectors = icmp ult i64 %v.next, $VECTORS
+  %more.vectors = icmp ult i64 %v.next, %vectors
   br i1 %more.vectors, label %vector, label %result.done
 result.done:
   %i.next = add i64 %i, 1
-  %more.results = icmp ult i64 %i.next, $TILES
+  %more.results = icmp ult i64 %i.next, %block.tiles
   br i1 %more.results, label %result, label %result.block.done
 result.block.done:
   %j.next = add i64 %j, 1
@@ -119,9 +127,9 @@ over:
   store atomic i64 0, ptr %slot.at release, align 8
   ret ptr null
 }
-; The transformed kernels of some channels, $FILTERS filters side by side. The elements of the kernels of $LANES filters and channels are
-; transposed first; those of the next channels are fetched from memory meanwhile.
-define internal void @kernels(ptr %weight, i64 %weight.filter, i64 %weight.channel, i64 %channels, ptr %elements, ptr %kernels, i64 %apart)
+; The transformed kernels of some channels, %vectors vectors of filters side by side. The elements of the kernels of $LANES filters and
+; channels are transposed first; those of the next channels are fetched from memory meanwhile.
+define internal void @kernels(ptr %weight, i64 %weight.filter, i64 %weight.channel, i64 %channels, i64 %vectors, ptr %elements, ptr %kernels, i64 %apart)
 noinline nounwind {
 entry:
   %row.apart = mul i64 %apart, $TILE
@@ -170,8 +178,9 @@ phase:
   %elements.i = getelementptr [$LANES x float], ptr %elements, i64 %elements.q
   %q.steps = mul i64 %q, $STEP
   %c.q = add i64 %c.place, %q.steps
-  %kernels.c = getelementptr [$FILTERS x float], ptr %kernels, i64 %c.q
-  %kernels.v = getelementptr [$LANES x float], ptr %kernels.c, i64 %v
+  %c.q.vectors = mul i64 %c.q, %vectors
+  %c.q.v = add i64 %c.q.vectors, %v
+  %kernels.v = getelementptr [$LANES x float], ptr %kernels, i64 %c.q.v
   call void @whole_kernel(ptr %kernels.v, ptr %elements.i, i64 $KERNEL_ROW, i64 $KERNEL_COLUMN, i64 %row.apart, i64 %apart)
   %q.next = add i64 %q, 1
   %more.phases = icmp ult i64 %q.next, $PHASES
@@ -182,7 +191,7 @@ kernel.done:
   br i1 %more.kernels, label %kernel, label %vector.done
 vector.done:
   %v.next = add i64 %v, 1
-  %more.vectors = icmp ult i64 %v.next, $VECTORS
+  %more.vectors = icmp ult i64 %v.next, %vectors
   br i1 %more.vectors, label %vector, label %chunk.done
 chunk.done:
   %c.next = add i64 %c, $LANES
@@ -200,37 +209,6 @@ $SQUARE
 define internal void @transpose_elements(ptr %x.0, i64 %step, ptr %tile.to, i64 %width) alwaysinline nounwind {
 entry:
 $OF_SQUARE
-  ret void
-}
-; For one position in the tile, the products of $TILES tiles and the kernels of some channels, in registers; they are added to the sums that
-; are there if the filters have earlier channels.
-define internal void @multiply(ptr %tiles, i64 %tiles.group, ptr %kernels, i64 %channels, ptr %sums, i1 %adds) noinline nounwind {
-entry:
-  br label %group
-group:
-  %tiles.g = phi ptr [ %tiles, %entry ], [ %tiles.next, %group.done ]
-  %kernels.g = phi ptr [ %kernels, %entry ], [ %kernels.next, %group.done ]
-  %left = phi i64 [ %channels, %entry ], [ %left.next, %group.done ]
-$GROUP_SUMS
-  %now = call i64 @llvm.umin.i64(i64 %left, i64 $CHANNELS)
-  br label %channel
-channel:
-  %c = phi i64 [ 0, %group ], [ %c.next, %channel ]
-$CHANNEL_SUMS
-  %tiles.c = getelementptr float, ptr %tiles.g, i64 %c
-  %kernels.c = getelementptr [$FILTERS x float], ptr %kernels.g, i64 %c
-$MULTIPLIED
-  %c.next = add i64 %c, 1
-  %more = icmp ult i64 %c.next, %now
-  br i1 %more, label %channel, label %group.done
-group.done:
-  %tiles.next = getelementptr i8, ptr %tiles.g, i64 %tiles.group
-  %kernels.next = getelementptr [$FILTERS x float], ptr %kernels.g, i64 $CHANNELS
-  %left.next = sub i64 %left, %now
-  %more.groups = icmp ne i64 %left.next, 0
-  br i1 %more.groups, label %group, label %end
-end:
-$STORED
   ret void
 }
 ; Stores the results of a tile for $LANES filters, those that are inside the image.
