@@ -16,10 +16,12 @@ from .geometry import Geometry
 
 #: A 1-d transform, by rows.
 Matrix = tuple[tuple[float, ...], ...]
-#: What machine code takes: along one axis, the results that a tile may have, by the size of the kernel; and the longest stride.
+#: What machine code takes: along one axis, the results that a tile may have, by the size of the kernel.
 FORMS = {2: (5, 4), 3: (4,), 5: (2,)}
+#: The longest stride that machine code takes. `STEP` channels of each of its phases, of which there are its square, must fill a part of a
+#: group: so a group has the same channels of each phase, and a phase begins so many channels after the one before it.
 MOST_STRIDE = 2
-#: Channels of a group, and of how many channels and filters there must be a multiple.
+#: Channels per group; the numbers of channels and filters must be multiples of STEP.
 CHANNELS, STEP = 64, 16
 #: Numbers in a line of a cache.
 LINE = 16

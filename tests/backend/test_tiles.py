@@ -1,9 +1,10 @@
-"""Machine code of Winograd's algorithm: what is compiled for it."""
+"""Machine code of Winograd's algorithm: what is compiled for it, and a relation of its constants."""
 
 import numpy as np
+import pytest
 
 from twofold.config import SETTINGS
-from twofold_numpy import tune
+from twofold_numpy import tiles, tune
 from twofold_numpy.convolution import algorithm, shape_of
 from twofold_numpy.convolution_table import Choice
 from twofold_numpy.jit.availability import is_installed
@@ -41,3 +42,9 @@ def test_transforms_are_compiled_once_for_any_number_of_tiles_and_filters(monkey
     assert len(made) == 4
     assert len(pieces) == 1
     assert len(sums) > 1
+
+
+@pytest.mark.parametrize("stride", range(1, tiles.MOST_STRIDE + 1))
+def test_a_group_has_the_same_channels_of_each_phase(stride):
+    """`GroupedTiles.transformed` and the machine code find a phase's channels of a group some channels after those of the one before it."""
+    assert tiles.CHANNELS % (tiles.STEP * stride**2) == 0
