@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import as_strided
 from twofold.backend.strides import Sizes, row_major
 
 from .geometry import Geometry
-from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
+from .image_blocks import ImageBlock, SharedImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 
 Order = Literal["gathered", "flat", "batched"]
@@ -49,7 +49,7 @@ class Cells(NamedTuple):
         return cls(math.prod(out), out, out, row_major(out))
 
 
-class Columns(ImageBlocks):
+class Columns(SharedImageBlocks):
     """Buffers for blocks of windows and their columns.
 
     Parameters

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .geometry import Geometry, Kind
-from .tiles import are_grouped, has_form
+from .tiles import are_grouped, has_form, is_usual
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -40,12 +40,11 @@ def class_of(g: Geometry) -> str:
         return "grouped dense" if g.is_dense and g.taps > 1 else "grouped"
     if g.is_pointwise:
         return "pointwise"
-    is_usual = g.is_dense and g.kernel == (3, 3)
     if has_form(g) and are_grouped(g):
-        return "dense 3x3 in groups" if is_usual else "dense tiles in groups" if g.is_dense else "strided tiles in groups"
+        return "dense 3x3 in groups" if is_usual(g) else "dense tiles in groups" if g.is_dense else "strided tiles in groups"
     if not g.is_dense:
         return "strided"
-    return "dense 3x3" if is_usual and has_form(g) else "dense"
+    return "dense 3x3" if is_usual(g) and has_form(g) else "dense"
 
 
 def features(g: Geometry) -> tuple[float, ...]:

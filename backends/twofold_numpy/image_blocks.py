@@ -39,18 +39,12 @@ class ImageBlocks:
     ----------
     images, band
         Most images in a block, and most rows of each.
-    is_shared
-        Whether threads process groups of ``images`` images at the same time. Each computes its products in one piece then.
     """
 
     def __init__(self, g: Geometry, rows: int, row_bytes: int, nbytes: int) -> None:
         self.n, self.rows, row_bytes = g.n, rows, max(1, row_bytes)
         self.images = max(1, min(nbytes // (row_bytes * max(1, rows)), g.n))
         self.band = max(1, min(nbytes // row_bytes, rows))
-        self.is_shared = shares_images(g)
-        if self.is_shared:  # in an even number of groups, for two threads
-            # the number of groups is rounded up to an even one, and the images are divided evenly among them
-            self.images = -(-g.n // (2 * -(-g.n // (2 * self.images))))
 
     def images_of(self) -> Iterator[tuple[int, int]]:
         """(first, count) of the images that are processed at once."""
@@ -60,6 +54,23 @@ class ImageBlocks:
         """The blocks of a range of images."""
         for top, rows in _parts(self.rows, self.band):
             yield ImageBlock(first, count, top, rows)
+
+
+class SharedImageBlocks(ImageBlocks):
+    """Blocks of images that threads may share: for two threads, in an even number of groups of images.
+
+    Attributes
+    ----------
+    is_shared
+        Whether threads process groups of ``images`` images at the same time. Each computes its products in one piece then.
+    """
+
+    def __init__(self, g: Geometry, rows: int, row_bytes: int, nbytes: int) -> None:
+        super().__init__(g, rows, row_bytes, nbytes)
+        self.is_shared = shares_images(g)
+        if self.is_shared:
+            # the number of groups is rounded up to an even one, and the images are divided evenly among them
+            self.images = -(-g.n // (2 * -(-g.n // (2 * self.images))))
 
     def product(self, lhs: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Batched matrix products, (…, a, b) · (…, b, c) into (…, a, c)."""
@@ -71,7 +82,7 @@ def shares_images(g: Geometry) -> bool:
     return g.n > 1 and g.products * MULTIPLICATION >= THREADED
 
 
-W = TypeVar("W", bound=ImageBlocks)
+W = TypeVar("W", bound=SharedImageBlocks)
 
 
 def for_images(make: Callable[[], W], process: Callable[[W, int, int], None]) -> None:
@@ -104,7 +115,7 @@ def _add_up(process: Callable[[W, int, int, "Total"], None], parts: Sequence[tup
         process(work, first, count, total)
 
 
-def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: ImageBlocks) -> None:
+def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: SharedImageBlocks) -> None:
     """Add rows of all sums to the first."""
     for total in sums[1:]:
         np.add(sums[0][lo:hi], total[lo:hi], sums[0][lo:hi])

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .geometry import Geometry
-from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
+from .image_blocks import ImageBlock, SharedImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 
 
-class Patches(ImageBlocks):
+class Patches(SharedImageBlocks):
     """Buffers for blocks of windows and their patches, of about ``nbytes``; for one group."""
 
     def __init__(self, g: Geometry, dtype: np.dtype[np.generic], nbytes: int) -> None:

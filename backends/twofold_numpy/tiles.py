@@ -25,8 +25,7 @@ MOST_STRIDE = 2
 CHANNELS, STEP = 64, 16
 #: Numbers in a line of a cache.
 LINE = 16
-#: How many channels or filters a piece of a large computation has at least, if there are a multiple of so many; and the most pieces: their
-#: numbers have 16 bits.
+#: Least channels or filters per piece where WIDE divides their number; and the most pieces, whose numbers have 16 bits.
 WIDE, MOST_PIECES = 32, (1 << 16) - 1
 
 #: ``transform(images, tiles)`` transforms the tiles of images.
@@ -48,8 +47,8 @@ class Tiling(NamedTuple):
         The number of channels, of all phases together.
     results
         The results of a tile along one axis: pixels from one tile to the next.
-    phases
-        How many phases of the images there are tiles of, see `winograd.Phase`: `STEP` channels of one, then of the next.
+    stride
+        There are tiles of all its phases of the images, see `image_phases`: `STEP` channels of one, then of the next.
     apart
         Bytes from one position of the transformed tiles to the next.
     """
@@ -60,7 +59,7 @@ class Tiling(NamedTuple):
     across: int
     channels: int
     results: int
-    phases: int
+    stride: int
     apart: int
 
     @property
@@ -88,8 +87,8 @@ class Images(NamedTuple):
 
 #: Filled by the adapter: give what machine code does, or None. The transform of tiles of images, with this padding, by a matrix for data
 #: or for results; the products for these results, with the transforms of kernels and to results, whose weight is (filters, channels, k,
-#: k), for the gradient of the data (channels, filters, k, k); and the sums over tiles of data and results, the first or last ones or not,
-#: with the transform to kernels.
+#: k), for the gradient of the data (channels, filters, k, k), and the stride of its kernels; and the sums over tiles of data and results,
+#: the first or last ones or not, with the transform to kernels.
 TRANSFORMS: list[Callable[[Tiling, Images, Sizes, Matrix], TransformTiles | None]] = []
 PRODUCTS: list[Callable[[Tiling, Images, Matrix, Matrix, bool, int], MultiplyTiles | None]] = []
 SUMS: list[Callable[[Tiling, Tiling, Matrix, bool, bool], SumTiles | None]] = []
@@ -100,6 +99,11 @@ Code = TypeVar("Code")
 def in_machine_code(makers: list[Callable[..., Code | None]], *of: object) -> Code:
     """What the first of the makers that can makes of these; with a compiler there is one."""
     return next(filter(None, (make(*of) for make in makers)))
+
+
+def is_usual(g: Geometry) -> bool:
+    """Whether kernels are of 3x3 and move by one pixel, whose tiles need no machine code."""
+    return g.kernel == (3, 3) and g.is_dense
 
 
 def has_form(g: Geometry) -> bool:

@@ -5,7 +5,7 @@ convolution is 36 matrix products over channels; the transforms are matrix produ
 (n, c, h, w); their memory layout affects only what is copied, not the results.
 
 Machine code also takes kernels of 2x2 and 5x5, with other results per tile, and of 4x4, 6x6 and 10x10 that move by two pixels: such a
-convolution is the sum of four with kernels of half the size, each of which meets every other pixel of every other row (see `Phase`).
+convolution is the sum of four with kernels of half the size, each of which meets every other pixel of every other row (see `image_phases`).
 
 Sources: Winograd, "Arithmetic complexity of computations", 1980; Lavin & Gray, "Fast algorithms for convolutional neural networks",
 2016. The interpolation points are 0, ±3/4, ±3/2 and infinity (after Barabasz et al., "Error analysis and improving the accuracy of
@@ -15,8 +15,7 @@ Winograd convolution for deep neural networks", 2020), with a quarter of the err
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from itertools import product
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -26,7 +25,8 @@ from twofold.config import ON_CHANGE
 
 from .copies import copy_alone, packed
 from .geometry import Geometry
-from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
+from .image_blocks import ImageBlock, ImageBlocks, SharedImageBlocks, Total, for_images, sum_over_images
+from .image_phases import ImagePhase, image_phases_of
 from .memory import POOL
 from .products import multiply
 from .tiles import (
@@ -43,6 +43,7 @@ from .tiles import (
     has_form,
     in_groups,
     in_machine_code,
+    is_usual,
     results_of,
 )
 
@@ -86,29 +87,33 @@ OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
 BLOCK, LARGEST_BLOCK = 1 << 20, 4 << 20
 
 
-class InMachineCode(NamedTuple):
-    """The transforms in machine code; ``of_rotated`` is that of kernels rotated by half a turn."""
+T = TypeVar("T")
 
-    of_data: Transform
-    to_results: Transform
-    from_results: Transform
-    of_kernel: Transform
-    of_rotated: Transform
+
+class Transforms(NamedTuple, Generic[T]):
+    """The transforms, as matrices or in machine code; ``of_rotated`` is that of kernels rotated by half a turn."""
+
+    of_data: T
+    to_results: T
+    from_results: T
+    of_kernel: T
+    of_rotated: T
 
 
 @cache
-def _matrices(kernel: int = KERNEL, results: int = RESULTS) -> list[Matrix]:
-    """The 1-d transforms in the order of `InMachineCode`."""
+def _matrices(kernel: int = KERNEL, results: int = RESULTS) -> Transforms[Matrix]:
+    """The 1-d transforms."""
     of_data, of_kernel, to_results = _transforms(kernel, results)
-    return [tuple(map(tuple, m.tolist())) for m in (of_data, to_results, to_results.T, of_kernel, of_kernel[:, ::-1])]
+    found = of_data, to_results, to_results.T, of_kernel, of_kernel[:, ::-1]
+    return Transforms(*[tuple(map(tuple, matrix.tolist())) for matrix in found])
 
 
 @cache
-def _in_machine_code() -> InMachineCode | None:
+def _in_machine_code() -> Transforms[Transform] | None:
     """The transforms in machine code, or None."""
     made = [next(filter(None, (make(matrix) for make in IN_MACHINE_CODE)), None) for matrix in _matrices()]
     found = [transform for transform in made if transform is not None]
-    return InMachineCode(*found) if len(found) == len(made) else None
+    return Transforms(*found) if len(found) == len(made) else None
 
 
 ON_CHANGE.append(_in_machine_code.cache_clear)  # the setting ``jit``
@@ -116,7 +121,7 @@ ON_CHANGE.append(_in_machine_code.cache_clear)  # the setting ``jit``
 
 def is_applicable(g: Geometry) -> bool:
     """Whether the algorithm applies. Only kernels of 3x3 with stride 1 need no machine code."""
-    return has_form(g) and ((g.kernel == (KERNEL, KERNEL) and g.is_dense) or is_in_machine_code(g))
+    return has_form(g) and (is_usual(g) or is_in_machine_code(g))
 
 
 def is_in_machine_code(g: Geometry) -> bool:
@@ -124,37 +129,10 @@ def is_in_machine_code(g: Geometry) -> bool:
     return are_grouped(g) and _in_machine_code() is not None
 
 
-class Phase(NamedTuple):
-    """The pixels of images that some elements of kernels meet, if these move by more than one pixel: they are images of their own.
-
-    With a stride of s there are s phases along each axis: elements ``at``, ``at + s``, … of a kernel meet pixels ``first``,
-    ``first + s``, …, before which there are ``pad`` zeros. With a stride of 1 the images are the only phase. A convolution is the sum of
-    those of its phases.
-    """
-
-    pad: Sizes
-    at: Sizes = (0, 0)
-    first: Sizes = (0, 0)
-    stride: int = 1
-
-    def of(self, images: np.ndarray) -> np.ndarray:
-        """The phase of images (n, channels, h, w)."""
-        y, x = self.first
-        return images[:, :, y :: self.stride, x :: self.stride]
-
-
-def phases_of(g: Geometry) -> list[Phase]:
-    """The phases of a convolution's data, row by row."""
-    stride, found = g.stride[0], []
-    for at in product(range(stride), repeat=2):
-        before = [-(-(p - a) // stride) for p, a in zip(g.pad, at, strict=True)]
-        first = [a - p + stride * b for p, a, b in zip(g.pad, at, before, strict=True)]
-        found.append(Phase(tuple(before), at, tuple(first), stride))
-    return found
-
-
 class GroupedTiles(ImageBlocks):
     """Blocks of tiles in groups of channels, which machine code transforms; a row of an `ImageBlock` is a row of tiles.
+
+    Threads share the work on a block, so blocks need not be as many as threads.
 
     Parameters
     ----------
@@ -168,14 +146,12 @@ class GroupedTiles(ImageBlocks):
         kernel = g.kernel[0] // g.stride[0]
         self.results = results_of(kernel, out)
         self.matrices = _matrices(kernel, self.results)
-        self.positions = len(self.matrices[0]) ** 2
+        self.positions = len(self.matrices.of_data) ** 2
         down, self.across = (-(-o // self.results) for o in out)
         row_bytes = 4 * self.across * self.positions * in_groups(channels)
         # each block transforms all kernels, or reads and writes all sums of a weight's gradient: it has half as many numbers at least
         nbytes = max(BLOCK, min(2 * self.positions * g.filters * g.channels * math.prod(g.stride), LARGEST_BLOCK))
         super().__init__(g, down, row_bytes, nbytes)
-        # threads share the work on a block, so blocks need not be as many as threads
-        self.images = max(1, min(nbytes // (row_bytes * down), g.n))
 
     def blocks(self) -> Iterator[ImageBlock]:
         """All of them."""
@@ -187,19 +163,19 @@ class GroupedTiles(ImageBlocks):
         return _empty(self.positions * apart(self.images * self.band * self.across * in_groups(channels)))
 
     def transformed(
-        self, block: ImageBlock, x: np.ndarray, phases: Sequence["Phase"], matrix: Matrix, buffer: np.ndarray
+        self, block: ImageBlock, x: np.ndarray, phases: Sequence[ImagePhase], matrix: Matrix, buffer: np.ndarray
     ) -> tuple[Tiling, np.ndarray]:
         """The tiles of the phases of a block of images (n, channels, h, w), transformed by a matrix into a buffer."""
         channels, some = len(phases) * x.shape[1], x[block.first : block.first + block.images]
         tiles = by_position(buffer, self.positions, block.images * block.rows * self.across * in_groups(channels))
-        tiling = Tiling(block.images, block.top, block.rows, self.across, channels, self.results, len(phases), tiles.strides[0])
+        tiling = Tiling(block.images, block.top, block.rows, self.across, channels, self.results, phases[0].stride, tiles.strides[0])
         for number, phase in enumerate(phases):
             images = phase.of(some)
             in_machine_code(TRANSFORMS, tiling, Images.of(images), phase.pad, matrix)(images, tiles[:, number * STEP :])
         return tiling, tiles
 
 
-class Tiles(ImageBlocks):
+class Tiles(SharedImageBlocks):
     """Buffers for blocks of tiles; a row of an `ImageBlock` is a row of tiles.
 
     Parameters
@@ -366,7 +342,7 @@ def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
     if is_in_machine_code(g):
-        _correlate_in_machine_code(g, data, phases_of(g), packed(weight), out)
+        _correlate_in_machine_code(g, data, image_phases_of(g), packed(weight), out)
         return
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
     _correlate(make, data, _kernels(weight), g.pad, out)
@@ -376,7 +352,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
     if is_in_machine_code(g):
         weight = packed(weight)
-        for phase in phases_of(g):
+        for phase in image_phases_of(g):
             (y, x), part = phase.at, phase.of(out)
             pad = tuple([k // phase.stride - 1 - p for k, p in zip(g.kernel, phase.pad, strict=True)])
             # no window may reach the last pixels: their gradient is zero, which sums of transformed numbers would not give exactly
@@ -384,7 +360,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
             part[:, :, down:], part[:, :, :, across:] = 0, 0
             part = part[:, :, :down, :across]
             if part.size:  # images of one row have no other phase
-                _correlate_in_machine_code(g, result, [Phase(pad)], weight[:, :, y:, x:], part, is_of_data=True)
+                _correlate_in_machine_code(g, result, [ImagePhase(pad)], weight[:, :, y:, x:], part, is_of_data=True)
         return
     pad = tuple([k - 1 - p for k, p in zip(g.kernel, g.pad, strict=True)])
     make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
@@ -401,17 +377,17 @@ def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray,
 
 
 def _correlate_in_machine_code(
-    g: Geometry, data: np.ndarray, phases: Sequence[Phase], weight: np.ndarray, out: np.ndarray, is_of_data: bool = False
+    g: Geometry, data: np.ndarray, phases: Sequence[ImagePhase], weight: np.ndarray, out: np.ndarray, is_of_data: bool = False
 ) -> None:
     """Correlate phases of images with the kernels of a weight; for the gradient of the data with rotated ones of one phase."""
     channels = len(phases) * data.shape[1]
     work = GroupedTiles(g, out.shape[2:], channels)
-    of_data, to_results, _, *of_kernels = work.matrices
-    buffer = work.buffer(channels)
+    matrices, buffer = work.matrices, work.buffer(channels)
+    of_kernel = matrices.of_rotated if is_of_data else matrices.of_kernel
     for block in work.blocks():
-        tiling, tiles = work.transformed(block, data, phases, of_data, buffer)
+        tiling, tiles = work.transformed(block, data, phases, matrices.of_data, buffer)
         part = block._replace(top=work.results * block.top, rows=work.results * block.rows).of(out)
-        of = tiling, Images.of(part), of_kernels[is_of_data], to_results, is_of_data, g.stride[0]
+        of = tiling, Images.of(part), of_kernel, matrices.to_results, is_of_data, g.stride[0]
         in_machine_code(PRODUCTS, *of)(weight, tiles, part)
 
 
@@ -435,15 +411,16 @@ def _sum_in_machine_code(g: Geometry, data: np.ndarray, result: np.ndarray, out:
     """`convolve_weight` with tiles in groups of channels; False if no machine code does."""
     if not is_in_machine_code(g):
         return False
-    phases = phases_of(g)
+    phases = image_phases_of(g)
     channels = len(phases) * g.channels
     work = GroupedTiles(g, g.out, max(channels, g.filters))
-    of_data, _, from_results, of_kernel, _ = work.matrices
+    matrices = work.matrices
+    to_kernel = tuple(zip(*matrices.of_kernel, strict=True))
     blocks, buffers = [*work.blocks()], [work.buffer(count) for count in (channels, g.filters)]
     sums = _empty(work.positions * g.filters * channels if len(blocks) > 1 else 0)
     for k, block in enumerate(blocks):
-        of, tiles = work.transformed(block, data, phases, of_data, buffers[0])
-        of_results, results = work.transformed(block, result, [Phase((0, 0))], from_results, buffers[1])
+        of, tiles = work.transformed(block, data, phases, matrices.of_data, buffers[0])
+        of_results, results = work.transformed(block, result, [ImagePhase((0, 0))], matrices.from_results, buffers[1])
         ends = k == 0, k == len(blocks) - 1
-        in_machine_code(SUMS, of, of_results, tuple(zip(*of_kernel, strict=True)), *ends)(tiles, results, sums, out)
+        in_machine_code(SUMS, of, of_results, to_kernel, *ends)(tiles, results, sums, out)
     return True

@@ -305,7 +305,8 @@ def test_no_convolution_has_more_pieces_than_are_numbered(channels, filters, mon
         monkeypatch.setattr(module, "shared_words", lambda *words, of=of: numbers.append(words[2]) or of(*words))
         module._bound.cache_clear()
     data, results = (tiles.Tiling(1, 0, 1, 1, n, 4, 1, 64 * n) for n in (channels, filters))
-    _, to_results, _, of_kernel, rotated = winograd._matrices()
+    matrices = winograd._matrices()
+    to_results, of_kernel, rotated = matrices.to_results, matrices.of_kernel, matrices.of_rotated
     tiles.in_machine_code(tiles.PRODUCTS, data, tiles.Images(filters, (1, 1), (4, 4, 4, 4)), of_kernel, to_results, False, 1)
     tiles.in_machine_code(tiles.PRODUCTS, results, tiles.Images(channels, (1, 1), (4, 4, 4, 4)), rotated, to_results, True, 1)
     tiles.in_machine_code(tiles.SUMS, data, results, tuple(zip(*of_kernel, strict=True)), True, True)

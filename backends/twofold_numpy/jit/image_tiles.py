@@ -3,7 +3,6 @@
 It reads images as they are, with channels first or last, so they are not copied with channels last and a border of zeros before.
 """
 
-import math
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -42,13 +41,13 @@ def _bound(of: Tiling, images: Images, pad: Sizes, matrix: Matrix) -> TransformT
     assert own is not None  # `image_tiles` has asked
     assert library is not None
     lanes = own.machine.vector_bits // 32
-    groups, tiles, step = images.channels // lanes, of.number, math.isqrt(of.phases)
+    groups, tiles = images.channels // lanes, of.number
     nanoseconds = NUMBER * 2 * tiles * images.channels * len(matrix) ** 2
     pieces = max(1, min(workers.MOST, of.images * of.rows * groups, int(nanoseconds) // PIECE))
-    # lines are brought in vectors, of which the last one may reach beyond the line
+    # lines are copied in vectors, of which the last one may reach beyond the line
     pixels = len(matrix[0])
     size = -(-(pixels * (of.results * of.across + pixels - of.results) + lanes) * lanes * ITEM // LINE) * LINE
-    code = _code(matrix, of.results, of.phases, 0 if images.is_last(step) else step)
+    code = _code(matrix, of.results, of.stride, images.is_last(of.stride))
     numbers = [*shared_words(own, library, pieces, nanoseconds), of.images, groups, of.first, of.rows, of.across, *images.size, *pad]
     numbers += [*images.strides, of.apart, tiles * CHANNELS * ITEM, size, pieces]
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
@@ -63,17 +62,17 @@ ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
 
 
 @lru_cache(16)
-def _code(matrix: Matrix, results: int, phases: int, step: int) -> Code:
-    """The code for images with channels last in memory, if the step is 0; or else with pixels of a row so many numbers apart."""
+def _code(matrix: Matrix, results: int, stride: int, is_last: bool) -> Code:
+    """The code for images with channels last in memory; or else with pixels of a row ``stride`` numbers apart."""
     own = compiler()
     assert own is not None
     lanes = own.machine.vector_bits // 32
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words((*SIZES, *STEPS)))}
     words["DATA"] = "\n".join(data_addresses(("in", "tiles", "scratch"), own.machine.head))
     words |= {"LANES": lanes, "VECTOR_BYTES": lanes * ITEM, "CHANNELS": CHANNELS, "TILE_BYTES": CHANNELS * ITEM}
-    words |= {"STEP": STEP, "ALL_PHASES": STEP * phases}
+    words |= {"STEP": STEP, "ALL_PHASES": STEP * stride**2}
     words |= {"TILE": len(matrix), "RESULTS": results, "PIXELS": len(matrix[0]), "OVERLAP": len(matrix[0]) - results}
-    words["BRING"] = "\n".join(_channels_first(lanes, step) if step else _channels_last(lanes))
+    words["COPY"] = "\n".join(_channels_last(lanes) if is_last else _channels_first(lanes, stride))
     words["TRANSFORM"] = "\n".join(transform_function("whole", matrix, lanes))
     return code_of(own, "image_tiles", **words)
 
@@ -98,7 +97,7 @@ def _channels_first(lanes: int, step: int) -> Iterator[str]:
     yield f"  %tile.to = getelementptr [{lanes} x float], ptr %to, i64 %x\n  %left = sub i64 %width, %x"
     yield from (f"  {line}" for line in splat("%left.all", "%left", "i64", lanes))
     yield f"  %side = add i64 0, {lanes}"
-    yield from _brought_together(lanes, step) if step > 1 else _in_place(lanes)
+    yield from _copied_together(lanes, step) if step > 1 else _in_place(lanes)
     yield from square("float", ITEM, lanes, 0, "side", "" if step > 1 else "%mask")
     yield f"  %x.next = add i64 %x, {lanes}\n  %more = icmp ult i64 %x.next, %width"
     yield "  br i1 %more, label %square, label %end\nend:\n  ret void"
@@ -111,8 +110,8 @@ def _in_place(lanes: int) -> Iterator[str]:
     yield f"  %mask = icmp slt <{lanes} x i64> <{', '.join(f'i64 {k}' for k in range(lanes))}>, %left.all"
 
 
-def _brought_together(lanes: int, step: int) -> Iterator[str]:
-    """Bring the pixels of each channel, which are apart in memory, side by side: ``%x.…`` are where."""
+def _copied_together(lanes: int, step: int) -> Iterator[str]:
+    """Copy the pixels of each channel, which are apart in memory, side by side: ``%x.…`` are where."""
     vector, mask = f"<{lanes} x float>", f"<{lanes} x i1>"
     for part in range(step):
         # which pixel an element of a vector is; there is none between two

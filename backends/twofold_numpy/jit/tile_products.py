@@ -55,8 +55,8 @@ MOST_SUMS, MOST_SUMS_OF_16 = 28, 12
 KEPT = 320 << 10
 #: Bytes of a number.
 ITEM = 4
-#: Nanoseconds of a vector of 16 products, about.
-PRODUCTS = 0.3
+#: Nanoseconds of a vector of products, about.
+VECTOR = 0.3
 
 
 def tile_products(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of_data: bool, stride: int) -> MultiplyTiles | None:
@@ -85,11 +85,11 @@ def _bound(of: Tiling, out: Images, of_kernel: Matrix, to_results: Matrix, is_of
     offsets = [sum(parts[:k]) for k in range(len(parts) + 1)]
     size = offsets[-1] + positions * -(-blocks // splits) * tiles * filters * ITEM
     pieces = groups * splits
-    nanoseconds = PRODUCTS * positions * of.number * of.channels * out.channels / lanes
+    nanoseconds = VECTOR * positions * of.number * of.channels * out.channels / lanes
     step = stride if is_of_data else 1
     code, multiply = _code(of_kernel, to_results, 0 if out.is_last(step) else step, is_of_data, stride), _sums_code(filters, tiles)
     # from filter to filter and from channel to channel, whichever is the first axis of the weight
-    steps = [kernel, out.channels * kernel] if is_of_data else [of.channels // of.phases * kernel, kernel]
+    steps = [kernel, out.channels * kernel] if is_of_data else [of.channels // of.stride**2 * kernel, kernel]
     words = shared_words(own, library, pieces, nanoseconds)
     slots = slots_of(words)
     numbers = [*words, multiply.address, filters, tiles, of.channels, depth, of.number, blocks, splits, slots, of.rows, of.across]

@@ -4,7 +4,6 @@ A piece has the sums of some filters and channels for all positions, and makes t
 have been added. A sum is a chain of fused multiply-adds over `TILES` tiles, and the sums of these are added in their order.
 """
 
-import math
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
@@ -21,7 +20,7 @@ from .handoff import LINE, code_of, thread_memory
 from .ir import products_added, sums_stored
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words, slots_of
-from .tile_products import ITEM, PIECES, PRODUCTS, transposition
+from .tile_products import ITEM, PIECES, VECTOR, transposition
 from .tile_transforms import transform_function
 
 #: The numbers of the code after those of all computations in pieces.
@@ -56,13 +55,13 @@ def _bound(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_
     sums, is_kept = positions * filters * columns * ITEM, not (is_first and is_last)
     elements = 0 if is_kept else sums
     size = -(-(elements + 2 * _width(len(to_kernel), lanes) * lanes * ITEM) // LINE) * LINE
-    nanoseconds = PRODUCTS * positions * data.number * data.channels * results.channels / lanes
+    nanoseconds = VECTOR * positions * data.number * data.channels * results.channels / lanes
     words = shared_words(own, library, pieces, nanoseconds)
     slots = slots_of(words)
     numbers = [*words, data.channels, filters, parts, data.number]
     numbers += [slots, is_first, is_last, data.apart, data.number * CHANNELS * ITEM, results.apart, data.number * CHANNELS * ITEM]
     numbers += [size, elements, sums if is_kept else 0]
-    code = _code(to_kernel, columns, data.phases)
+    code = _code(to_kernel, columns, data.stride)
     run = builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
     def add(data: np.ndarray, results: np.ndarray, sums: np.ndarray, weight: np.ndarray) -> None:
@@ -75,8 +74,8 @@ ON_CHANGE.append(_bound.cache_clear)  # the setting ``threads``
 
 
 @lru_cache(16)
-def _code(to_kernel: Matrix, columns: int, phases: int) -> Code:
-    """The code for so many channels of a piece, and phases of the data."""
+def _code(to_kernel: Matrix, columns: int, stride: int) -> Code:
+    """The code for so many channels of a piece, and kernels that move by a stride."""
     own = compiler()
     assert own is not None
     lanes = own.machine.vector_bits // 32
@@ -93,7 +92,7 @@ def _code(to_kernel: Matrix, columns: int, phases: int) -> Code:
         "POSITIONS": tile**2,
         "STEP": STEP,
     }
-    stride = math.isqrt(phases)
+    phases = stride**2
     words |= {"PHASES": phases, "STRIDE": stride, "ALL_PHASES": STEP * phases, "PHASE_ROW": stride * kernel}
     words |= {"ELEMENTS": phases * kernel**2, "ELEMENTS_ROW": kernel * step, "VECTOR_BYTES": step}
     words |= {"SUMS_ROW": tile * columns * ITEM, "SUMS_LINE": columns * ITEM}

@@ -1,5 +1,5 @@
 ; A piece of transforming the tiles of images with a border of zeros: some rows of tiles of some channels. The lines of pixels of a row of tiles
-; are brought into scratch memory with $LANES channels side by side, and their tiles are transformed from there. The words begin like those
+; are copied into scratch memory with $LANES channels side by side, and their tiles are transformed from there. The words begin like those
 ; of `pieces.ll`; the rest are named below. All steps are in bytes.
 define internal ptr @piece(ptr %words, ptr %arguments, i64 %count, i64 %piece) noinline nounwind {
 entry:
@@ -53,7 +53,7 @@ inside:
   %y.offset = mul i64 %y, %in.row
   %in.y = getelementptr i8, ptr %in.first, i64 %y.offset
   %inside.to = getelementptr [$LANES x float], ptr %line.to, i64 %pad.left
-  call void @bring(ptr %inside.to, ptr %in.y, i64 %in.channel, i64 %in.column, i64 %width)
+  call void @copy_line(ptr %inside.to, ptr %in.y, i64 %in.channel, i64 %in.column, i64 %width)
   br label %line.done
 line.done:
   %l.next = add i64 %l, 1
@@ -98,8 +98,8 @@ define internal i64 @pixels(i64 %across) alwaysinline nounwind {
   %pixels = add i64 %new, $OVERLAP
   ret i64 %pixels
 }
-; Brings a line of pixels, with $LANES channels side by side. It may write zeros behind the line.
-define internal void @bring(ptr %to, ptr %from, i64 %channel, i64 %column, i64 %width) noinline nounwind {
-$BRING
+; Copies a line of pixels, with $LANES channels side by side. It may write zeros behind the line.
+define internal void @copy_line(ptr %to, ptr %from, i64 %channel, i64 %column, i64 %width) noinline nounwind {
+$COPY
 }
 $TRANSFORM
