@@ -140,14 +140,14 @@ MUTANTS = (
     Mutant("a tape that has run an operation at once is not whole", "imperative.invoke:_record", drop("tape.whole = False")),
     Mutant("a window that runs before backward keeps what that reads", "imperative.window:close", drop("w.save()")),
     Mutant("windows bound the intern tables", "imperative.deferral:_window_for", drop("bound_tables()")),
-    Mutant("a window that has run lets go", "imperative.window:Window._run_closed", drop("live = []\nself.forget()")),
+    Mutant("a window that has run lets go", "imperative.window:Window._run_closed", drop("self.forget()")),
     Mutant("an error stays with its window", "scheduler.queue:Queue._perform", replace("error = raised", "error = interrupted(raised)")),
     Mutant("an interrupt is the error of its window", "scheduler.queue:Queue._perform", drop("error = interrupted(raised)")),
     Mutant("a window that can no longer run is done", "imperative.window:close", drop("w.forget()\nQUEUE.abandon(w, interrupted(error))")),
     Mutant(
         "an error is raised by waiting until it was",
         "imperative.window:Window._run_closed",
-        replace("live = []\nself.forget()", "live = []\nself.forget()\nOPEN.pop(self.serial, None)"),
+        replace("self.forget()", "self.forget()\nOPEN.pop(self.serial, None)"),
     ),
     Mutant(
         "an error is raised by waiting once",

@@ -1,6 +1,8 @@
 """Exceptions of the program's signal handlers, such as those that end a time limit, pass through computations as they are."""
 
+import itertools
 import signal
+import sys
 from functools import partial
 from types import SimpleNamespace
 
@@ -135,6 +137,141 @@ def test_one_that_ends_no_operation_is_raised_where_the_program_waits(handler, m
         y.wait_to_read()
     np.testing.assert_array_equal(y.asnumpy(), WANT)  # it has been computed all the same
     np.testing.assert_array_equal((y + x).asnumpy(), WANT + X)
+
+
+@pytest.mark.usefixtures("on_the_cpu")
+def test_one_that_comes_when_the_results_are_there_is_raised_where_the_program_waits(handler, monkeypatch):
+    x, y = pending()
+    with monkeypatch.context() as during:
+        during.setattr(window.Window, "forget", interrupted)
+        with pytest.raises(handler):
+            y.wait_to_read()
+    np.testing.assert_array_equal(y.asnumpy(), WANT)
+    mx.nd.waitall()
+    np.testing.assert_array_equal((y + x).asnumpy(), WANT + X)
+
+
+class Interruption:
+    """Sends a signal at one of the calls and returns of a computation, the ``at``-th, as a profiler sees them."""
+
+    def __init__(self, at):
+        self.left = at
+
+    def __call__(self, frame, event, argument):
+        if self.left == 0:
+            sys.setprofile(None)
+            interrupted()
+        self.left -= 1
+
+    def during(self, compute):
+        """Whether the signal came before the computation ended."""
+        sys.setprofile(self)
+        try:
+            compute()
+        finally:
+            sys.setprofile(None)
+        return self.left < 0
+
+
+SMALL = np.arange(12.0, dtype="float32").reshape(3, 4)
+#: Computations with two arrays, each a short way of its own.
+COMPUTATIONS = {
+    "operator": lambda a, b: a + b,
+    "number": lambda a, b: a * 2,
+    "comparison": lambda a, b: a > b,
+    "transposed operands": lambda a, b: a.T + b.T,
+    "negative": lambda a, b: -a,
+    "reduction": lambda a, b: a.sum(axis=0),
+    "product": lambda a, b: a[:, :3] @ b if isinstance(a, mx.np.ndarray) else mx.nd.dot(a, b, transpose_b=True),
+    "function": lambda a, b: (mx.np if isinstance(a, mx.np.ndarray) else mx.nd).exp(a),
+    "element": lambda a, b: a[1, 2],
+    "rows": lambda a, b: a[1:],
+    "shape": lambda a, b: a.reshape(4, 3),
+    "joined": lambda a, b: mx.np.concatenate([a, b]) if isinstance(a, mx.np.ndarray) else mx.nd.concat(a, b, dim=0),
+}
+WRITES = {
+    "addition": lambda a, b: a.__iadd__(b),
+    "number": lambda a, b: a.__iadd__(1),
+    "rows": lambda a, b: a[1:].__iadd__(1),
+    "elements": lambda a, b: a.__setitem__(slice(1, None), 0),
+    "result": lambda a, b: mx.np.add(a, b, out=a) if isinstance(a, mx.np.ndarray) else mx.nd.elemwise_add(a, b, out=a),
+}
+KINDS = {"nd": mx.nd.array, "np": mx.np.array}
+
+
+@pytest.fixture(params=[RuntimeError, ValueError, TypeError, IndexError], ids=lambda error: error.__name__)
+def error(request):
+    """The class of a handler's exception: one of those after which another way of computing is tried."""
+
+    def raising(number, frame):
+        raise request.param("limit")
+
+    before = signal.signal(signal.SIGUSR1, raising)
+    yield request.param
+    signal.signal(signal.SIGUSR1, before)
+
+
+def every_interruption(error, make, compute):
+    """Interrupt a computation at every call and return; yields the arrays after each interruption."""
+    for _ in range(30):  # until the site of the operation is known to read its results at once
+        np.asarray(compute(*make()))
+    for at in itertools.count():
+        arrays = make()
+        try:
+            came = Interruption(at).during(lambda: compute(*arrays))  # noqa: B023  it runs here
+        except error as caught:
+            named = type(caught)
+        else:
+            assert not came, f"the signal at event {at} was forgotten"
+            break
+        assert named is error, at
+        yield arrays
+    assert at > 3
+
+
+@pytest.mark.usefixtures("on_the_cpu")
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("compute", COMPUTATIONS.values(), ids=COMPUTATIONS)
+def test_one_of_any_class_ends_a_short_computation_wherever_it_comes(error, kind, compute):
+    for arrays in every_interruption(error, lambda: (kind(SMALL), kind(SMALL)), compute):
+        np.testing.assert_array_equal(compute(*arrays), compute(kind(SMALL), kind(SMALL)))
+
+
+@pytest.mark.usefixtures("on_the_cpu")
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_what_one_interrupts_is_written_once_or_not(error, kind, write):
+    def compute(a, b):
+        write(a, b)
+        return a
+
+    wanted = compute(kind(SMALL), kind(SMALL)).asnumpy()
+    for a, _ in every_interruption(error, lambda: (kind(SMALL), kind(SMALL)), compute):
+        found = a.asnumpy()
+        assert (found == SMALL).all() or (found == wanted).all()
+
+
+class Signalling(mx.autograd.Function):
+    def forward(self, x):
+        interrupted()
+        return x
+
+    backward = forward
+
+
+def test_one_that_ends_user_code_keeps_its_class(handler):
+    with pytest.raises(handler):
+        Signalling()(mx.nd.ones(3))
+
+
+def test_one_that_ends_the_inference_of_shapes_keeps_its_class(handler, monkeypatch):
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    with monkeypatch.context() as during:
+        during.setattr(type(net), "infer_shape", interrupted)
+        with pytest.raises(handler):
+            net(mx.nd.ones((2, 3)))
+    assert net(mx.nd.ones((2, 3))).shape == (2, 2)
 
 
 @pytest.mark.usefixtures("on_the_cpu")

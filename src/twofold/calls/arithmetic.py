@@ -18,6 +18,7 @@ from ..imperative.guards import has_gradient, is_plain, is_watched
 from ..imperative.storage import applied
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS
+from ..signal_handlers import unless_signalled
 from .contents import (
     cls,
     content,
@@ -83,7 +84,7 @@ def return_product_of_view(x, y, swapped):
                 try:
                     v = fn(a, b) if swapped else fn(b, a)
                     return_result(v)
-                except RECOVERABLE:
+                except unless_signalled(RECOVERABLE):
                     pass
         # Contiguous operands (`content` copies small parts), which the operator would multiply too: small matrices, or none transposed.
         # Products with large transposed matrices are left to the general path: BLAS reads these in place, which may round differently.
@@ -99,7 +100,7 @@ def return_product_of_view(x, y, swapped):
             try:
                 v = fn(b, a) if swapped else fn(a, b)
                 return_result(v)
-            except RECOVERABLE:
+            except unless_signalled(RECOVERABLE):
                 pass
 
 
@@ -125,7 +126,7 @@ def binary(self, other):
                 try:
                     v = run(a, b)
                     return_result(v)
-                except RECOVERABLE:
+                except unless_signalled(RECOVERABLE):
                     pass
         # Both recorded, large or pending. If only one of them is, the general path takes over.
         elif a.__class__ is Value and b.__class__ is Value:
@@ -137,7 +138,7 @@ def binary(self, other):
             try:
                 v = run_number(a, other, kind)
                 return_result(v)
-            except RECOVERABLE:
+            except unless_signalled(RECOVERABLE):
                 pass
         elif a.__class__ is Value:
             return_of_value_and_number(self, other, a, kind)
@@ -148,7 +149,7 @@ def binary(self, other):
             try:
                 v = run(a, b)
                 return_result(v)
-            except RECOVERABLE:
+            except unless_signalled(RECOVERABLE):
                 pass
     # Lists, NumPy's arrays and objects of unknown classes: for NotImplemented, Python calls the other operand's class.
     elif not isinstance(other, operand):
@@ -165,7 +166,7 @@ def unary(self):
             # MXNet's functions do not warn of floating-point errors; NumPy's do, as its users expect
             v = quick(fn, a) if legacy else fn(a)
             return_result(v)
-        except RECOVERABLE:
+        except unless_signalled(RECOVERABLE):
             pass
     elif a.__class__ is Value:
         tape = tls.tape
@@ -181,7 +182,7 @@ def unary(self):
             if is_recordable(node):
                 try:
                     out = quick(fn, a.data)
-                except RECOVERABLE:
+                except unless_signalled(RECOVERABLE):
                     return general(self) if has_general else applied(bound_op, (self,))
                 return_recorded(out, node, (entry_a,), (a,), tape)
     # a view's content has been read above; reading it again might record the read again
@@ -194,7 +195,7 @@ def unary_of_element(self):
     """An operator of a single element: Python's own on NumPy's scalar, which is faster than any ufunc."""
     try:
         v = fn(self._raw)
-    except RECOVERABLE:
+    except unless_signalled(RECOVERABLE):
         return general(self)
     return_element(v)
     return general(self)
@@ -215,7 +216,7 @@ def binary_of_element(self, other):
         return general(self, other)
     try:
         v = fn(b, self._raw) if reverse else fn(self._raw, b)
-    except RECOVERABLE:
+    except unless_signalled(RECOVERABLE):
         return general(self, other)
     return_element(v)
     return_array(v)
@@ -241,7 +242,7 @@ def comparison(self, other):
         if b.__class__ is PLAIN and a.dtype is b.dtype:  # NumPy's own dtypes are singletons, and identity is faster
             try:
                 v = fn(a, b)
-            except ValueError:  # shapes that do not broadcast: the general path raises for them
+            except unless_signalled(ValueError):  # shapes that do not broadcast: the general path raises for them
                 return general(self, other)
             if legacy and v.__class__ is PLAIN:  # MXNet's comparisons return the operands' dtype, not bool
                 v = v.astype(a.dtype)
@@ -282,7 +283,7 @@ def in_place(self, other):
             try:
                 # NumPy's own in-place operator: it casts within a kind, and where the operands overlap it reads before it writes
                 fn(v, b, v)
-            except (TypeError, ValueError):  # `general` raises an error that says what to do
+            except unless_signalled((TypeError, ValueError)):  # `general` raises an error that says what to do
                 pass
             else:
                 return self
@@ -305,7 +306,7 @@ def in_place_by_legacy(self, other):
         if b.__class__ is PLAIN and b.dtype is a.dtype:
             try:
                 quick(fn, a, b, a)
-            except RECOVERABLE:
+            except unless_signalled(RECOVERABLE):
                 pass
             else:  # outside: an error behind the write must not add again
                 return self

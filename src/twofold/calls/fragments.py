@@ -19,6 +19,7 @@ from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from ..imperative.storage import applied
 from ..imperative.tape import TapeEntry, tls
 from ..opdef import BoundOp
+from ..signal_handlers import unless_signalled
 from .contents import asarray, cls, legacy, new_array, quick, scalar_of
 
 #: NumPy's function; for single elements Python's operator.
@@ -161,7 +162,7 @@ def return_of_values(self, other, a, b):
             if is_recordable(node) and a.data is not None and b.data is not None and a.device is CPU and b.device is CPU:
                 try:
                     out = quick(fn, b.data, a.data) if reverse else quick(fn, a.data, b.data)
-                except RECOVERABLE:
+                except unless_signalled(RECOVERABLE):
                     return general_of_two(self, other)
                 return_recorded(out, node, in_order(entry_a, entry_b), in_order(a, b), tape)
     # 2. Unrecorded, at a site whose windows stay single: NumPy's function at once, which for simple operations has the bits of a program.
@@ -208,7 +209,7 @@ def return_of_value_and_number(self, other, a, kind):
         if is_recordable(node):
             try:
                 out = run_recorded(a, other, kind, entry_a.node.dtype)
-            except RECOVERABLE:
+            except unless_signalled(RECOVERABLE):
                 return general_of_two(self, other)
             if legacy or entry_b is None:
                 tape.leaves, entry_b = n + 1, TapeEntry(node_b, (), (other,), tape)

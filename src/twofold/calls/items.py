@@ -18,6 +18,7 @@ from ..imperative.cell import PLAIN
 from ..imperative.concurrent_writes import writes_in_place
 from ..imperative.guards import is_watched
 from ..imperative.views import AXES_REVERSED
+from ..signal_handlers import unless_signalled
 from .contents import element
 from .item_fragments import (
     ELLIPSIS,
@@ -98,7 +99,7 @@ def getitem(self, key):
             r = v[key]
         else:
             return_by_array(self, key, kind, v, of)
-    except (IndexError, ValueError, TypeError):  # the general function raises an error that says what to do
+    except unless_signalled((IndexError, ValueError, TypeError)):  # the general function raises an error that says what to do
         return get(self, key)
     return_selected(self, owner, r, key, kind, v, of)
     return get(self, key)
@@ -133,7 +134,7 @@ def setitem(self, key, value):
         return put(self, key, value)
     try:
         v[at] = source
-    except (IndexError, ValueError, TypeError, OverflowError):
+    except unless_signalled((IndexError, ValueError, TypeError, OverflowError)):
         put(self, key, value)
 
 
@@ -147,7 +148,7 @@ def reshape(self, *shape, order="C", copy=None):
         return reshaped(self, *shape, order=order, copy=copy)
     try:
         r = v.reshape(*shape)
-    except (ValueError, TypeError):
+    except unless_signalled((ValueError, TypeError)):
         return reshaped(self, *shape, order=order, copy=copy)
     return_reshaped(self, owner, v, of, r)
     return reshaped(self, *shape, order=order, copy=copy)
@@ -178,7 +179,7 @@ def reshape_by_codes(self, *shape, **options):
             return reshaped(self, *shape, **options)
     try:
         r = v.reshape(*shape)
-    except (ValueError, TypeError):
+    except unless_signalled((ValueError, TypeError)):
         return reshaped(self, *shape, **options)
     return_reshaped(self, owner, v, of, r)
     return reshaped(self, *shape, **options)

@@ -21,6 +21,7 @@ from ..imperative.guards import is_small, is_tracked
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .contents import cls, content, element, new_array, return_array, return_element, return_result, return_small
 from .fragments import RECOVERABLE
 
@@ -145,7 +146,7 @@ def any_call(*args, **options):
                 c = args[2]
                 return_unless_taken(c, args, options, False)
                 v = numpys(a, b, c, **options) if options else numpys(a, b, c)
-    except REFUSED:
+    except unless_signalled(REFUSED):
         return general(*args, **options)
     # 3. A fresh array (not an argument or a view of one) becomes a content directly, if it is row-major and Twofold has its dtype.
     if v.__class__ is PLAIN:
@@ -155,7 +156,7 @@ def any_call(*args, **options):
     # 4. Views, tuples, and arguments that NumPy has written to.
     try:
         return finished(v, (a, b, c)[:n], args)
-    except REFUSED:
+    except unless_signalled(REFUSED):
         return general(*args, **options)
 
 
@@ -183,7 +184,7 @@ def reduction(a, axis=None, *more, out=None, keepdims=False, **options):
                     return general(a, axis, out=out, keepdims=keepdims)
                 v = reduce(v, axis, None, None, keepdims) if keepdims else reduce(v, axis)
                 return_result(v)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 pass
     if out is not None:
         options["out"] = out
@@ -217,7 +218,7 @@ def norm(x, ord=None, axis=None, *more, **options):
                 # not `np.linalg.norm`, which takes a dot product and rounds differently
                 v = square_root(total(square(v), None))
                 return_result(v)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 pass
     return general(x, ord, axis, *more, **options)
 
@@ -242,7 +243,7 @@ def dot(a, b, *more, **options):
             try:
                 v = numpys(v, w)
                 return_result(v)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 pass
     return general(a, b, *more, **options)
 
@@ -258,7 +259,7 @@ def outer(x, y, *more, **options):
             if a.__class__ is PLAIN and b.__class__ is PLAIN and a.ndim == 1 == b.ndim:
                 try:
                     v = outer_product(a, b)
-                except REFUSED:
+                except unless_signalled(REFUSED):
                     return general(x, y)
                 return_small(v)
     return general(x, y, *more, **options)
@@ -272,7 +273,7 @@ def like(a, dtype=None, *more, **options):
         if v.__class__ is PLAIN and is_small(v):
             try:
                 w = filled(v.shape, v.dtype if dtype is None else dtype)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 return general(a, dtype)
             if w.dtype in NAME_OF:
                 return_array(w)
@@ -295,7 +296,7 @@ def drawn(*args, **options):
                 return general(*args, **options)
     try:
         v = numpys(*args, **options)
-    except REFUSED:
+    except unless_signalled(REFUSED):
         return general(*args, **options)
     if v.__class__ is PLAIN:
         return_small(v)
@@ -308,7 +309,7 @@ def of_shape(shape, dtype=None, *more, **options):
     if is_alone(more, options) and (shape.__class__ is int or shape.__class__ is tuple) and not DEFAULTS.stack:
         try:
             v = numpys(shape, dtype)
-        except REFUSED:
+        except unless_signalled(REFUSED):
             return general(shape, dtype)
         return_kept(v)
     return general(shape, dtype, *more, **options)
@@ -330,7 +331,7 @@ def return_converted(given, dtype):
     if first.__class__ in NUMBERS and tls.tape is None and not DEFAULTS.stack:
         try:
             v = np.array(given, dtype)
-        except REFUSED:
+        except unless_signalled(REFUSED):
             return general(given, dtype)
         return_kept(v)
 
@@ -384,7 +385,7 @@ def joined(arrays, axis=0, *more, **options):
         if ready is not None:
             try:
                 v = numpys(ready, axis)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 return general(arrays, axis, *more, **options)
             if v.ndim < 2 or v.flags.c_contiguous:
                 return_small(v)
@@ -398,7 +399,7 @@ def stacked(tup, *more, **options):
         if ready is not None:
             try:
                 v = numpys(ready)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 return general(tup, *more, **options)
             if v.ndim < 2 or v.flags.c_contiguous:
                 return_small(v)

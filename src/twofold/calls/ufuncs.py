@@ -7,6 +7,7 @@ from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .contents import cls, content, element, native, new_array, return_result
 from .short import REFUSED, general, numpys
 
@@ -36,7 +37,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
     elif kind in native and out is None and not DEFAULTS.stack:
         try:  # functions of NumPy's scalars alone give such scalars
             return numpys(x)
-        except REFUSED:
+        except unless_signalled(REFUSED):
             return general(self, x)
     elif (kind is float or kind is int) and not DEFAULTS.stack:
         a = x
@@ -51,7 +52,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
                 return general(self, x, out=out)
             v = numpys(a)
             return_result(v)
-        except REFUSED:
+        except unless_signalled(REFUSED):
             pass
     return general(self, x, out=out)
 
@@ -80,7 +81,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         if out is None and (other in native or (kind in native and (other is float or other is int))):
             try:
                 return numpys(x, y)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 return general(self, x, y)
         a = x
     else:
@@ -106,7 +107,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
                 return general(self, x, y, out=out)
             v = numpys(a, b)
             return_result(v)
-        except REFUSED:
+        except unless_signalled(REFUSED):
             pass
     return general(self, x, y, out=out)
 
@@ -141,6 +142,6 @@ def array_ufunc(self, ufunc, method, x, y=MISSING, /, *more, **options):
                     if b.__class__ is PLAIN or kind in native or kind is element:
                         v = ufunc(a, b)
                         return_result(v)
-            except REFUSED:
+            except unless_signalled(REFUSED):
                 pass
     return general(self, ufunc, method, x, *more, **options) if y is MISSING else general(self, ufunc, method, x, y, *more, **options)

@@ -23,6 +23,7 @@ from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
+from ..signal_handlers import is_from_signal_handler
 from ..strictness import tolerate
 from ..symbol.compose import NotASymbol
 from ..symbol.symbol import Symbol
@@ -477,7 +478,7 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except Exception as error:  # any, as in MXNet: users' code may read what symbols lack, such as a shape
-            if isinstance(error, ParameterError) and error.layer is not None:
+            if (isinstance(error, ParameterError) and error.layer is not None) or is_from_signal_handler(error):
                 raise
             # the operator's own error, without the list of all inputs' shapes
             node, own = (error.node, error.__cause__) if isinstance(error, MXNetError) and error.node else (None, error)
@@ -506,11 +507,10 @@ class HybridBlock(Block):
 
     def _run_children(self, args: Sequence[Any]) -> None:
         """Run the children one by one, in inference mode and without recording."""
-        own = [self._reg_params[name] for name in self._parameters_of_forward()]
-        if all(p._data is not None for p in own):
+        own = {name: self._reg_params[name] for name in self._parameters_of_forward()}
+        if all(p._data is not None for p in own.values()):
             with Scope(False, False):
-                params = {name: self._reg_params[name]._initialized().arrays[0] for name in self._parameters_of_forward()}
-                self.hybrid_forward(Given.nd, *args, **params)
+                self.hybrid_forward(Given.nd, *args, **{name: p._initialized().arrays[0] for name, p in own.items()})
 
     def register_op_hook(self, callback: OpHook, monitor_all: bool = False) -> None:
         """Register a function to be called with every inner value, also while the block is hybridized.

@@ -10,6 +10,7 @@ from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, prim
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from ..origin import called_function
+from ..signal_handlers import unless_signalled
 from .ir import Application, Constant, Node, Part, const, intern
 from .tables import TABLES
 
@@ -73,7 +74,7 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     # rules are written like NumPy code: their exceptions for wrong inputs become an error that names the operator
     try:
         body = run_rule(G, bound_op, inputs)
-    except (ValueError, IndexError, TypeError, AttributeError) as error:
+    except unless_signalled((ValueError, IndexError, TypeError, AttributeError)) as error:
         check_methods(op, error)
         if isinstance(error, AttributeError):
             raise

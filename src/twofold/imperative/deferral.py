@@ -20,6 +20,7 @@ from ..graph.ir import Application, Leaf, Node
 from ..graph.tables import bound_tables
 from ..opdef import BoundOp
 from ..origin import INSIDE, frame_of_user
+from ..signal_handlers import unless_signalled
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
 from .dispatch import is_ready, joined_device
@@ -208,7 +209,7 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
             return None
     try:
         found = HOST.quick(function, *operands)
-    except Exception:  # `invoke` repeats the operation: it succeeds, or raises an error that says what to do
+    except unless_signalled(Exception):  # `invoke` repeats the operation: it succeeds, or raises an error that says what to do
         return None
     if found.__class__ is not PLAIN:
         return None

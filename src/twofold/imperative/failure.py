@@ -13,6 +13,7 @@ from ..graph.rewrite import lower, substitute
 from ..origin import text_of
 from ..program.compile import Program
 from ..scheduler.streams import run_on
+from ..signal_handlers import unless_signalled
 from .cell import HOST, Value
 from .scalars import Scalar
 from .user_function import UserFunction
@@ -66,7 +67,7 @@ def _kind(node: Node) -> tuple[str | None, tuple[int, ...], str]:
 def _compiles(nodes: Sequence[Node], device: Device) -> bool:
     try:
         Program(nodes, leaves_of(nodes), backend_for(device), boundaries=topological(nodes))
-    except Exception:
+    except unless_signalled(Exception):
         return False
     return True
 
@@ -94,7 +95,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
         try:
             program = Program([node], leaves, backend_for(device), boundaries=topological([node]))
             (array,) = run_on(device, program.run, [inputs[n] for n in leaves])
-        except Exception:  # the result failed or depends on the failed operation: the window's error says why
+        except unless_signalled(Exception):  # the result failed or depends on the failed operation: the window's error says why
             continue
         yield v, array
 

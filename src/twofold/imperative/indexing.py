@@ -18,6 +18,7 @@ from ..errors import IndexingError, ShapeError
 from ..opdef import BoundOp, broadcast_shapes, checked_index
 from ..ops import primitive_gather, primitive_shape
 from ..ops.primitive_arithmetic import astype
+from ..signal_handlers import unless_signalled
 from .array import Array, adopted, from_host
 from .cell import PLAIN, Cell, Content, Value, wrap
 from .index_rules import Assigned, Basic, Rules, Triple
@@ -82,7 +83,7 @@ class Indexer:
         key = tuple(parts)
         try:
             found = self._known.get(key)
-        except TypeError:  # a slice of anything else that is not hashable
+        except unless_signalled(TypeError):  # a slice of anything else that is not hashable
             return self._parsed(shape, items)
         if found is None:
             found = self._parsed(shape, items)

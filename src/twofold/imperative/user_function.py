@@ -7,6 +7,7 @@ from typing import Any
 
 from ..backend.kernel import Array
 from ..errors import SEE_CAUSE, AutogradError, MXNetError
+from ..signal_handlers import unless_signalled
 
 
 class UserFunction:
@@ -60,6 +61,6 @@ def user_code(what: str) -> Iterator[None]:
     except MXNetError as error:
         error.add_note(f"in {what}")
         raise
-    except Exception as error:
+    except unless_signalled(Exception) as error:
         reason = f": {error}" if str(error) else ""
         raise MXNetError(f"{what} raised {type(error).__name__}{reason}", None, SEE_CAUSE) from error

@@ -233,26 +233,30 @@ class Window(Task):
         if live:
             count_window(self.issued, len(self.issued) == 1)
         try:
-            if live and LISTENERS:
-                with span("flush", "window", self.device, details={"operations": len(self.issued), "owner": self.owner}):
+            try:
+                if live and LISTENERS:
+                    with span("flush", "window", self.device, details={"operations": len(self.issued), "owner": self.owner}):
+                        _run(self, live, wanted, dead)
+                elif live:
                     _run(self, live, wanted, dead)
-            elif live:
-                _run(self, live, wanted, dead)
+            except Exception as error:
+                found = PROGRAMS.get(program_key(self, wanted, dead))
+                name_origin(self.issued, self.device, error, found.program if found is not None else None)
+                # results that do not depend on the failed operation are computed after all, if their inputs have not changed
+                if found is not None:
+                    inputs = {n: a for n, a in self.data.items() if n not in dead} if found.program.overwrites else self.data
+                    for v, data in salvaged([v for v in live if v.data is None], self.device, inputs, replacing(self)):
+                        hand_out(v, data)
+                raise
+            finally:
+                self.forget()
+            OPEN.pop(self.serial, None)
         except Exception as error:
-            found = PROGRAMS.get(program_key(self, wanted, dead))
-            name_origin(self.issued, self.device, error, found.program if found is not None else None)
-            # results that do not depend on the failed operation are computed after all, if their inputs have not changed
-            if found is not None:
-                inputs = {n: a for n, a in self.data.items() if n not in dead} if found.program.overwrites else self.data
-                for v, data in salvaged([v for v in live if v.data is None], self.device, inputs, replacing(self)):
-                    hand_out(v, data)
-                if all(v.data is not None for v in live) and is_from_signal_handler(error):
-                    raise FromSignal(error) from None
+            if is_from_signal_handler(error) and all(v.data is not None for v in live):
+                raise FromSignal(error) from None
             raise
         finally:
             live = []  # the traceback of an interrupt keeps this frame
-            self.forget()
-        OPEN.pop(self.serial, None)
 
 
 @fragment

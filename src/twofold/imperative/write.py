@@ -28,6 +28,7 @@ from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap
 from .concurrent_writes import replace, written_in_place
 from .counters import COUNTERS
@@ -440,7 +441,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
             HOST.quietly(operation, target, source, target)
         elif not written_in_place(root, v, lambda: HOST.quietly(operation, target, source, target)):
             return False
-    except (ValueError, TypeError):
+    except unless_signalled((ValueError, TypeError)):
         return False
     COUNTERS.in_place += 1
     if v.__class__ is Value:

@@ -16,6 +16,7 @@ from ..ndarray.new_arrays import SHAPES, TYPES
 from ..ndarray.types import DTypeLike, Shape
 from ..opdef.frontend import LazyMethod, parameter_text
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .array import ndarray
 from .new_arrays import Creation
 
@@ -44,7 +45,7 @@ def short_array(values: object, dtype: DTypeLike) -> ndarray | None:
         # numbers give float32, arrays of NumPy's keep their dtype
         own = host.dtype if dtype is None and values.__class__ is np.ndarray else dtype
         return _cell(HOST.quick(host.astype, TYPES[own], "C"))  # always a copy
-    except _ELSEWHERE:
+    except unless_signalled(_ELSEWHERE):
         return None
 
 
@@ -96,10 +97,11 @@ def _with_general(path: Function, name: str) -> Function:
         f"def {name}({', '.join(map(parameter_text, given.values()))}):",
         f"    if {' and '.join(tests)} and not (DEFAULTS.stack or LISTENERS):",
         f"        try: path({', '.join(signature(path).parameters)})",
-        "        except ELSEWHERE: pass",
+        "        except unless_signalled(ELSEWHERE): pass",
         f"    return general({', '.join(given)})",
     ]
-    env = {"path": path, "general": general, "DEFAULTS": DEFAULTS, "LISTENERS": LISTENERS, "ELSEWHERE": _ELSEWHERE}
+    env = {"path": path, "general": general, "DEFAULTS": DEFAULTS, "LISTENERS": LISTENERS}
+    env |= {"ELSEWHERE": _ELSEWHERE, "unless_signalled": unless_signalled}
     method = assembled_text("\n".join(lines), name, {"__name__": __name__, **env})
     method.__doc__, method.__annotations__ = general.__doc__, general.__annotations__
     return method

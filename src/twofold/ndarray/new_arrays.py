@@ -20,6 +20,7 @@ from ..imperative.storage import empty_array
 from ..imperative.tape import tls
 from ..ops import primitive_arithmetic
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from ..suggestions import operand_here
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
@@ -58,7 +59,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             if kind is list and values.dtype.kind == "c":
                 raise TypeError
             v = HOST.quick(values.astype, TYPES[dtype], "C")  # always a copy
-        except (*RECOVERABLE, KeyError):
+        except unless_signalled((*RECOVERABLE, KeyError)):
             pass  # the general function finds a result, or raises an error that says what to do
         else:
             return _cell(v)
@@ -328,7 +329,7 @@ def zeros(
     if ctx is None and stype is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:
             v = np.zeros(shape, TYPES[dtype])
-        except (*RECOVERABLE, KeyError):
+        except unless_signalled((*RECOVERABLE, KeyError)):
             pass  # as in `array`
         else:
             return _cell(v)
@@ -344,7 +345,7 @@ def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: 
     if ctx is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:
             v = np.empty(shape, TYPES[dtype])
-        except (*RECOVERABLE, KeyError):
+        except unless_signalled((*RECOVERABLE, KeyError)):
             pass  # as in `array`
         else:
             v.fill(1)
@@ -408,7 +409,7 @@ def arange(
     if start == 0 and stop.__class__ is int and step == repeat == 1 and ctx is None and not (DEFAULTS.stack or LISTENERS):
         try:
             return _cell(HOST.quick(np.arange(stop).astype, TYPES[float if dtype is None else dtype]))
-        except (*RECOVERABLE, KeyError):
+        except unless_signalled((*RECOVERABLE, KeyError)):
             pass  # as in `array`
     if step == 0:
         raise ParameterError("arange: the step is zero", None, "pass a non-zero step")

@@ -31,6 +31,7 @@ from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
 from ..opdef import Op
 from ..ops import primitive_arithmetic, primitive_math
+from ..signal_handlers import unless_signalled
 from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
 from .view_products import by_vector, product_of, unexchanged, untransposed
@@ -197,7 +198,7 @@ def _of_views(op: Op, operands: Sequence[object]) -> Content | None:
         return None
     try:
         found = HOST.quick(_in_row_major_order(op), *arrays)
-    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+    except unless_signalled(Exception):  # whatever it is, `invoke` raises an error that says what to do, or finds a way
         return None
     COUNTERS.inline += 1
     return content(found, CPU)

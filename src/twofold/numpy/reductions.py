@@ -27,6 +27,7 @@ from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
 from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
@@ -45,12 +46,10 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
     functions: dict[tuple[Axis, bool], Callable[[np.ndarray], Any]] = {}
 
     def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
-        if x._held is None and (axis is not None or not to_places):
-            below = _below(x, axis)
-            if below is not None:
-                shape = reduced_shape(x.shape, axis, True) if keepdims else None
-                found = reduced(*below, False)
-                return found if shape is None else run(primitive_shape.reshape, found, shape=shape)
+        if x._held is None and (axis is not None or not to_places) and (below := _below(x, axis)) is not None:
+            shape = reduced_shape(x.shape, axis, True) if keepdims else None
+            found = reduced(*below, False)
+            return found if shape is None else run(primitive_shape.reshape, found, shape=shape)
         bound_op = bound_ops.get((axis, keepdims))
         if bound_op is None:
             bound_op = bound_ops[axis, keepdims] = op.bind(axis=axis, keepdims=keepdims)
@@ -63,7 +62,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
             try:
                 result._held = content(HOST.as_array(HOST.quick(function, data)), CPU)
                 return result
-            except Exception:  # `invoke` finds a result, or raises an error that says what to do
+            except unless_signalled(Exception):  # `invoke` finds a result, or raises an error that says what to do
                 pass
         result._held = invoke(bound_op, (x,))[0]
         return result

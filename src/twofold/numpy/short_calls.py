@@ -28,6 +28,7 @@ from ..imperative.trace import runs_again
 from ..imperative.views import GAPS, ready_memory
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .array import ndarray, ndarrayElement
 
 new = object.__new__
@@ -173,7 +174,7 @@ def _at_length(
         if not arrays and DEFAULTS.stack:
             raise NotPlain
         result = numpys(*given, **options)
-    except REFUSED:
+    except unless_signalled(REFUSED):
         return function(*args, **given_options)
     for a in args:  # the result is an argument itself, which NumPy may have written to
         if result is not None and a.__class__ is ndarray and (a._held if a._held is not None else a._seen) is result:

@@ -19,6 +19,7 @@ from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef import OPS, Op, broadcast_shapes
 from ..ops import primitive_arithmetic
+from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
 from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, objects_of
@@ -137,7 +138,9 @@ class ufunc:  # NumPy's name
         try:
             is_done = memory is not None and (written_in_place(root, of, write) if of.__class__ is Value else write() is None)
             return is_done and written[0] is memory
-        except Exception:  # Whatever the error was, the general path gives a result or raises an error that says what to do.
+        except unless_signalled(
+            Exception
+        ):  # Whatever the error was, the general path gives a result or raises an error that says what to do.
             return False
 
     def _computed(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:

@@ -13,6 +13,7 @@ from ..imperative.views import GAPS, ready_memory
 from ..opdef import BoundOp
 from ..ops.linear import matrix_product
 from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
 from .array import ndarray
 
 
@@ -56,7 +57,7 @@ def by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarra
         return None
     try:
         found = HOST.quick(multiply, first, second)
-    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+    except unless_signalled(Exception):  # whatever it is, `invoke` raises an error that says what to do, or finds a way
         return None
     COUNTERS.inline += 1
     return wrap(ndarray, content(HOST.as_array(found), CPU))

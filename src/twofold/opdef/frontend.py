@@ -10,6 +10,7 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 from ..assembly import assembled_text, attach_method
+from ..signal_handlers import unless_signalled
 from .parameter_texts import meaning_of, meaning_of_results
 from .params import text
 from .samples import Draw, Sample
@@ -76,6 +77,7 @@ def function_of(
         "cache": {},
         "numbers": (float, int),
         "domain": op.front.domain,
+        "unless_signalled": unless_signalled,
     }
     env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
@@ -229,7 +231,7 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
         "    try:",
         f"        _key = {key}",  # a parameter may be called key
         "        bound_op = cache.get(_key)",
-        "    except (TypeError, ValueError):  # not hashable; an array has no truth value",
+        "    except unless_signalled((TypeError, ValueError)):  # not hashable; an array has no truth value",
         "        bound_op = _key = None",
         f"    if bound_op is not None and out is None and not other{present}:",
         *([f"        return_single({required[0]}, bound_op)"] if alone else []),

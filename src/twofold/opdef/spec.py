@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
+from ..signal_handlers import unless_signalled
 from ..suggestions import did_you_mean, renamed_argument
 from .facets.algebra import Algebra
 from .facets.execution import WHOLE, Execution
@@ -298,7 +299,7 @@ class Op:
         try:
             # most calls repeat parameters: their given form, before parsing, is a key
             found = self.bound_ops.get((legacy, tuple(params.items())))
-        except TypeError:  # an unhashable value, such as a list for a shape
+        except unless_signalled(TypeError):  # an unhashable value, such as a list for a shape
             found = None
         return found or self._bind_checked(legacy, params)
 
@@ -323,7 +324,7 @@ class Op:
         key = (legacy, values) if self.is_plain(given) else (legacy, exact(values))
         try:
             found = self.bound_ops.get(key)
-        except TypeError:
+        except unless_signalled(TypeError):
             return self._new_bound_op(legacy, given)
         if found is None:
             found = self._new_bound_op(legacy, given)

@@ -18,6 +18,7 @@ from ..numpy_extension import is_np_shape
 from ..opdef import Param
 from ..opdef.params import SHAPE
 from ..origin import warn
+from ..signal_handlers import unless_signalled
 from ..suggestions import did_you_mean
 from .inference_rules import infer_node
 from .node import Composition, Head, SymbolNode, topological, variables
@@ -113,7 +114,7 @@ class Inference:
         # Before the next clause: many of the package's errors are Python's ValueErrors or TypeErrors, too.
         except MXNetError:
             raise
-        except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # a rule that did not expect such shapes
+        except unless_signalled((ValueError, TypeError, IndexError, ArithmeticError)) as error:  # a rule that did not expect such shapes
             raise _naming(ShapeError(f"the inputs do not match ({error})"), node, inputs) from error
         if before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]:
             return True
