@@ -112,3 +112,28 @@ def test_a_signal_handler_drawing_during_a_draw_gets_its_own_key():
     stream._numbers = Interrupted()
     assert [stream.next_key()[1], *inner, stream.next_key()[1]] == [0, 1, 2]
     assert stream.state == (3, 3, 0)
+
+
+x = nd.array(np.linspace(-1, 1, 24, dtype="float32").reshape(4, 2, 3))
+CELL = nd.ones(3 * 4 + 4 * 4 + 2 * 4 + 2 * (4 * 4) + 2 * 4), nd.zeros((2, 2, 4))
+#: Operators that have a random key, and whether they read it in prediction and in training.
+SOMETIMES_RANDOM = {
+    "dropout": (lambda: nd.Dropout(x, p=0.3), False, True),
+    "dropout with p=0": (lambda: nd.Dropout(x, p=0), False, False),
+    "dropout that is always on": (lambda: nd.Dropout(x, p=0.3, mode="always"), True, True),
+    "rrelu": (lambda: nd.LeakyReLU(x, act_type="rrelu")[0], False, True),
+    "leaky": (lambda: nd.LeakyReLU(x, act_type="leaky"), False, False),
+    "RNN": (lambda: nd.RNN(x, *CELL, mode="rnn_tanh", state_size=4, num_layers=2, p=0.3), False, True),
+    "RNN without dropout": (lambda: nd.RNN(x, *CELL, mode="rnn_tanh", state_size=4, num_layers=2), False, False),
+}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", SOMETIMES_RANDOM)
+def test_a_key_is_drawn_only_if_it_is_read(name, training, mode):
+    call, *draws_in = SOMETIMES_RANDOM[name]
+    for recording in (False, True):
+        before = STREAMS.of(CPU).state[1]
+        with autograd.record(training) if recording else autograd.train_mode() if training else autograd.predict_mode():
+            call().asnumpy()
+        assert STREAMS.of(CPU).state[1] - before == draws_in[training]

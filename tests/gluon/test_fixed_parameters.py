@@ -280,6 +280,23 @@ def test_casts_of_weights_are_kept() -> None:
     np.testing.assert_allclose(found, x.asnumpy() @ layer.weight.data().asnumpy().astype("float64"))
 
 
+def test_layers_that_are_random_only_in_training_are_fixed_and_draw_nothing() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=4), nn.Dropout(0.5), nn.LeakyReLU(0.1), nn.GELU(), nn.Dense(2, in_units=3))
+    net.initialize()
+    x = nd.ones((2, 4))
+    mx.random.seed(1)
+    wanted, drawn = net(x).asnumpy(), nd.random.uniform(shape=3).asnumpy()
+    net.hybridize(static_alloc=True, static_shape=True)
+    mx.random.seed(1)
+    for _ in range(4):
+        np.testing.assert_array_equal(net(x).asnumpy(), wanted)
+    assert fixed(net) is not None
+    np.testing.assert_array_equal(nd.random.uniform(shape=3).asnumpy(), drawn)
+    with autograd.record():
+        assert not np.array_equal(net(x).asnumpy(), net(x).asnumpy())
+
+
 def test_random_layers_and_large_results_are_not_fixed() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(3, in_units=4), nn.HybridLambda(lambda F, x: F.random.uniform_like(x) + x))

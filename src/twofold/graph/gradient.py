@@ -97,7 +97,8 @@ def rule_results(rule: Rule, node: Application, douts: Sequence[Node | None]) ->
     if op.variadic:
         have |= dict(zip((i.name for i in op.inputs[:-1]), arrays[: count - 1], strict=True)) | {op.inputs[-1].name: arrays[count - 1 :]}
     else:
-        have |= dict(zip((i.name for i in op.inputs), arrays, strict=True))
+        # the last input may be a random key, which an operator that draws nothing is not given
+        have |= dict(zip((i.name for i in op.inputs), (*arrays, None)[:count], strict=True))
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
     have |= bound_op.params
     # a rule names its inputs; forward need not save values that the gradient graph then does not contain

@@ -185,11 +185,11 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     where, tracked, scalars, lazy, exposed, ready = facts
     if where is None:
         where = device or current_device()
-    if op.random and len(args) < len(op.inputs) + len(op.scalars):
+    if bound_op.draws and len(args) < len(op.inputs) + len(op.scalars):
         args, contents = _with_key(op, args, contents, where)
     if scalars and bound_op.legacy and op.elementwise:
         contents = _legacy_scalars(bound_op, contents)
-    if isinstance(tape, Trace) and (tracked or op.random):
+    if isinstance(tape, Trace) and (tracked or bound_op.draws):
         return [*tape.add(bound_op, args, contents, where)]
     if lazy and ready and not tracked:
         lazy = not op.execution.alone and (op.execution.waits_from == 1 or not _has_small_results(bound_op, contents))

@@ -186,7 +186,7 @@ class Trace(Tape):
         """The results of an operation, of whose operands at least one is traced or recorded. ``args`` own the plain contents."""
         owner = self.owner
         # who runs the graph again draws other keys
-        if bound_op.op.random:
+        if bound_op.draws:
             key = contents[len(bound_op.op.inputs) - 1]
             owner.sources.append(Source((key, key)))
         nodes = [owner.node_of(v, own) for v, own in zip(contents, args, strict=True)]

@@ -128,6 +128,8 @@ class Op:
     #: ``on_backward``: new values of inputs, written when backward runs, ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``.
     #: A rule with a keyword argument ``tracked`` receives which inputs have a gradient.
     backward_rule: Rule | None = None
+    #: ``draws``: whether it reads its random key, ``(**params)``; it always does without this rule. Otherwise it gets none.
+    draws_rule: Rule | None = None
     #: ``sample``: samples for the generated tests and benchmarks, ``(draw) -> Sample`` (see `opdef.samples`); there may be several rules.
     samples: tuple[Rule, ...] = ()
 
@@ -149,6 +151,7 @@ class Op:
     type = Attaches("type_rule")
     grad = Attaches("grad_rule")
     on_backward = Attaches("backward_rule")
+    draws = Attaches("draws_rule")
     simplify = Attaches("simplify_rule", "algebra")
     logarithm = Attaches("log_rule", "algebra")
     stable = Attaches("stable_rule", "algebra")
@@ -385,6 +388,7 @@ class BoundOp:
     __slots__ = (
         "__weakref__",
         "count",
+        "draws",
         "gives_sparse",
         "inline",
         "is_listed",
@@ -403,6 +407,8 @@ class BoundOp:
         self.largest: dict[Any, int] = {}  # elements of its largest result, likewise
         self.inline: dict[Any, Any] = {}  # the imperative layer's programs by operand types
         self.is_listed = False
+        #: Whether it reads a random key, which the front end then supplies.
+        self.draws: bool = op.random and (op.draws_rule is None or op.draws_rule(**params))
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
         #: The inputs that get new values, as the rule names them: positions, or names (see `written`).
         self.mutated: tuple[Any, ...] = op.mutates(**params) if callable(op.mutates) else op.mutates

@@ -127,6 +127,11 @@ def leaky_relu(
     return above + (mask if is_train else (lower_bound + upper_bound) / 2) * below, mask
 
 
+@leaky_relu.draws
+def _(*, act_type, is_train, **_):
+    return act_type == "rrelu" and is_train
+
+
 @leaky_relu.infer
 def _(shapes, *, act_type, **_):
     data, gamma = shapes[:2]

@@ -11,7 +11,7 @@ from .random_floats import bernoulli
 def dropout(
     xp,
     data,
-    rng,
+    rng=None,
     *,
     p: float = 0.5,
     mode: Literal["always", "training"] = "training",
@@ -26,13 +26,18 @@ def dropout(
     """
     if not 0 <= p <= 1:
         raise ParameterError("Dropout: p must be a probability", p, "pass 0 <= p <= 1")
-    if p == 0 or (mode == "training" and not is_train):
+    if not _zeros_some(p=p, mode=mode, is_train=is_train):
         return data
     # there is no scale 1 / (1 - p) then
     if p == 1:
         return xp.zeros_like(data)
     # the scale is a number of the structure: one multiplication by it, and one by the mask
     return data * bernoulli(xp, rng, _decisions(data, axes), 1 - p) * (1 / (1 - p))
+
+
+@dropout.draws
+def _zeros_some(*, p, mode, is_train, **_):
+    return p != 0 and (mode == "always" or is_train)
 
 
 def _decisions(data, axes):

@@ -348,6 +348,11 @@ def rnn(
     return (out, stack.last("h"), stack.last("c")) if mode == "lstm" else (out, stack.last("h"))
 
 
+@rnn.draws
+def _(*, p, num_layers, is_train, **_):
+    return is_train and p > 0 and num_layers > 1
+
+
 @rnn.infer
 def _(shapes, results, *, mode, use_sequence_length, **params):
     # inputs that are absent at the end may be missing from the list

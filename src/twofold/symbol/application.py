@@ -29,7 +29,7 @@ def apply_node(node: SymbolNode, bound_op: BoundOp, arrays: Sequence[Node], key:
     """
     op = bound_op.op
     operands: list[Node | None] = node.operands(arrays)
-    if draws(node):
+    if bound_op.draws:
         operands.append(key)
     # Scalars follow the arrays and the key. As in `nd`, the first array whose dtype is not a Python number's decides their dtype.
     strong = next((a.dtype for a in arrays if a.dtype not in WEAK), None)
@@ -38,8 +38,3 @@ def apply_node(node: SymbolNode, bound_op: BoundOp, arrays: Sequence[Node], key:
             value = operator_scalar(bound_op, value, strong)
         operands.append(None if value is None else const(value))
     return apply(bound_op, tuple(operands)).parts
-
-
-def draws(node: SymbolNode) -> bool:
-    """Whether the operator reads a random key."""
-    return bool(node.operator.inputs) and node.operator.inputs[-1].injected

@@ -8,7 +8,7 @@ from ..errors import MXNetError
 from ..graph.ir import leaf
 from ..numpy_extension import is_np_shape
 from ..opdef import Input
-from .application import apply_node, draws
+from .application import apply_node
 from .node import SymbolNode
 from .partial_types import PartialShape, PartialType
 
@@ -207,8 +207,8 @@ def _types(
 ) -> list[tuple[tuple[int, ...], str]]:
     """(shape, dtype) of each output of the typed application; ``result`` is the shape where the node itself leaves it open."""
     arrays = [leaf(("in", k), shape, dtype) for k, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]  # type: ignore[arg-type]
-    key = leaf(("in", "key"), (6,), "uint64") if draws(node) else None
     bound_op = node.bind() if result is None else node.bind(shape=result)
+    key = leaf(("in", "key"), (6,), "uint64") if bound_op.draws else None
     return [(p.shape, p.dtype) for p in apply_node(node, bound_op, arrays, key)]
 
 

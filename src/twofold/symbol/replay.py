@@ -11,7 +11,7 @@ from ..graph.recomputed_regions import Region
 from ..graph.rewrite import substitute
 from ..ndarray.array import NDArray
 from . import loops  # noqa: F401  (enters the nodes of control flow)
-from .application import apply_node, draws
+from .application import apply_node
 from .gradient import differentiated
 from .inference import Inference, inferred_inside
 from .inference_rules import is_open
@@ -58,12 +58,12 @@ class Replay:
         return self._apply(node, arrays) if node.special is None else node.special.replay(self, node, arrays)
 
     def _apply(self, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
-        key = leaf(("key", len(self.keys)), (6,), "uint64") if draws(node) else None
-        if key is not None:
-            self.keys.append(key)
         # a size of 0 in the ``shape`` parameter was inferred from the readers of the result
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
         bound_op = node.bind(self.training, **replaced)
+        key = leaf(("key", len(self.keys)), (6,), "uint64") if bound_op.draws else None
+        if key is not None:
+            self.keys.append(key)
         parts = apply_node(node, bound_op, arrays, key)
         # The last results are the new values of states, which are no outputs of a symbol.
         changed = parts[len(parts) - len(bound_op.mutated) :]

@@ -9,7 +9,7 @@ from ...dtype import NAME_OF, NUMPY
 from ...errors import FormatError, MXNetError
 from ...graph.ir import Node, leaf
 from ...ndarray.new_arrays import array
-from ...symbol.application import apply_node, draws
+from ...symbol.application import apply_node
 from ...symbol.compose import variable
 from ...symbol.naming import NameManager
 from ...symbol.node import Head, SymbolNode
@@ -326,8 +326,9 @@ class GraphReader:
         if len(known) < len(arrays) or node.op is None or node.is_eager:
             self._untyped.add(Head(node, 0))
             return
-        key = leaf(("key", 0), (6,), "uint64") if draws(node) else None
-        for k, part in enumerate(apply_node(node, node.bind(False), known, key)):
+        bound_op = node.bind(False)
+        key = leaf(("key", 0), (6,), "uint64") if bound_op.draws else None
+        for k, part in enumerate(apply_node(node, bound_op, known, key)):
             self._typed[Head(node, k)] = part
 
 

@@ -187,7 +187,7 @@ def _(onnx, node, data):
 
 
 # a model predicts: only dropout that is always active remains
-dropout.onnx(lambda onnx, node, data, key: data if node.bound_op.params["mode"] == "training" or node.bound_op.params["p"] == 0 else None)
+dropout.onnx(lambda onnx, node, data, key=None: None if node.bound_op.draws else data)
 
 
 # activations
