@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 from twofold_numpy import convolution, direct, direct_tiling, direct_weights, planes, tune
 from twofold_numpy.convolution import algorithm, shape_of
-from twofold_numpy.convolution_table import DIRECT, Choice
+from twofold_numpy.convolution_table import DIRECT, FILE, WINOGRAD, Choice
 from twofold_numpy.geometry import Geometry
 from twofold_numpy.jit import depthwise
 from twofold_numpy.jit import direct as jit_direct
@@ -242,14 +244,36 @@ def test_phases_have_the_elements_of_the_kernel_that_reach_them():
     assert dense.plane.elements == tuple(range(9))[::-1]
 
 
-def test_the_table_weighs_a_pass_over_results_against_winograds_algorithm():
+@pytest.fixture(params=["one unit", "two units"])
+def has_two_wide_units(request, monkeypatch):
+    """Choose as on a processor with one unit for multiply-adds of 512 bits, or two."""
+    is_wide = request.param == "two units"
+    monkeypatch.setattr(direct, "has_two_wide_units", lambda: is_wide)
+    convolution.chosen.cache_clear()
+    yield is_wide
+    convolution.chosen.cache_clear()
+
+
+def test_the_table_weighs_a_pass_over_results_against_winograds_algorithm(has_two_wide_units):
     """Layers with few channels, which have groups of these or not; layers of ResNets; and products over channels."""
     few, groups, many = (tune.geometry(*sizes, 3, pad=1) for sizes in ((8, 20, 32, 20), (32, 16, 32, 16), (8, 256, 14, 256)))
     assert convolution.chosen("forward", few, F32, True) is direct.convolve
-    assert convolution.chosen("forward", groups, F32, True) is not direct.convolve
+    assert (convolution.chosen("forward", groups, F32, True) is direct.convolve) is has_two_wide_units
     assert convolution.chosen("forward", many, F32, True) is not direct.convolve
     for channels, side, filters in ((256, 56, 64), (1024, 14, 256), (512, 7, 2048), (512, 14, 512)):
         assert convolution.chosen("forward", tune.geometry(8, channels, side, filters, 1), F32, True) is direct.convolve
+
+
+@pytest.mark.parametrize("is_faster", [False, True])
+def test_what_is_measured_on_one_kind_of_processor_leaves_the_others_choices(has_two_wide_units, is_faster, monkeypatch):
+    monkeypatch.setattr(tune, "measure", lambda *_: {DIRECT: 1.0, WINOGRAD: 2.0 if is_faster else 0.5})
+    before = [row for row in json.loads(FILE.read_text())["rows"] if row["kind"] == "weight"]
+    found = tune.with_direct_measured({"rows": [dict(row) for row in before]})["rows"]
+    measured = [k for k, row in enumerate(before) if any("winograd" in name for name in row["milliseconds"])]
+    assert len(measured) > 50
+    for old, new in zip(before, found, strict=True):
+        assert new["direct"][not has_two_wide_units] == old["direct"][not has_two_wide_units]
+    assert all(found[k]["direct"][has_two_wide_units] is is_faster for k in measured if "direct 0" in before[k]["milliseconds"])
 
 
 # epilogues

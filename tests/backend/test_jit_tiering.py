@@ -273,6 +273,17 @@ def test_a_small_kernel_is_compiled_at_a_late_use_of_its_structure(fresh, monkey
     assert tiering.Stats.compiled == 1
 
 
+def test_a_kernel_between_small_and_large_is_compiled_once_its_uses_have_done_enough_work(fresh, monkeypatch):
+    kernel = NumpyBackend().compile(chain())
+    monkeypatch.setattr(tiering, "WORTH", 10**9)
+    monkeypatch.setattr(tiering, "PAYS", 3.5 * kernel.program.nanoseconds(tiering.SIMPLE, tiering.OTHER))
+    forms = []
+    for _ in range(6):
+        used(kernel)
+        forms.append(kernel.form)
+    assert forms == ["ufuncs so far"] * 3 + ["machine code"] * 3
+
+
 @pytest.fixture
 def without_llvm(monkeypatch):
     """A process that has not loaded LLVM and has computed nothing; returns what loads it from so many nanoseconds of work on."""

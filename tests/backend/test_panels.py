@@ -152,6 +152,8 @@ def test_they_are_chosen_where_vectors_of_places_would_be_no_whole_lines():
     assert chosen(32, 512, 7, 2048, 1) == (False, True)  # nor are they if each image packs again
     assert chosen(1, 64, 13, 256, 1) == (False, False)  # few taps: transposing results takes too long
     assert chosen(1, 144, 13, 24, 1) == (False, False)  # a panel would be a quarter empty
+    assert chosen(1, 256, 27, 16, 1) == (False, False)  # half a panel takes most of the time of a whole one
+    assert chosen(1, 256, 14, 112, 1) == (True, True)
     assert not panels.are_faster(plane_of(tune.geometry(1, 256, 14, 256, 1)), 256)
 
 

@@ -152,7 +152,7 @@ def test_elementwise_operations_before_the_chain_are_unchanged():
 def small(monkeypatch):
     """Programs on small arrays are like those on large ones: convolutions and sums have channels last, and all that can fuse does."""
 
-    def choice(kind, g, with_winograd, with_direct):
+    def choice(kind, g, with_winograd, with_direct, on_wide):
         names = applicable(kind, g, np.dtype(np.float32))
         return Choice("winograd" if with_winograd else "patches" if "patches" in names else "gathered", 1 << 20)
 
