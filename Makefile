@@ -171,8 +171,8 @@ $(TORCH): asv_benchmarks/peers/environment.py pyproject.toml
 example-torch: $(TORCH) ## Train a net on torch's arrays and on NumPy's, in an environment of its own
 	@$(<D)/bin/python examples/on_torch.py torch
 
-tune: $(DEV) ## Measure the algorithms of convolution, on one core, and write the table that chooses among them
-	@env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 $(PY) -m twofold_numpy.tune
+tune: $(DEV) ## Measure the algorithms of convolution, on one core, and write the table that chooses among them (ARGS=--direct: only for machine code)
+	@env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 $(PY) -m twofold_numpy.tune $(ARGS)
 
 bench: $(DEV) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/ratios.py $(ARGS)

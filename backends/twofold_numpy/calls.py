@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, Params
 from twofold.dtype import NUMPY
 
@@ -145,7 +146,13 @@ def _windows(op: str, params: Params, inputs: Sequence[OperandType], output: Arr
     return Call(f"{{f}}({operands}, out={{out}})", {"f": found}, True, f"{{f}}({operands})")
 
 
-_CONVOLUTION = "{f}({0}, {1}, {out}, **{_params})"
+def _convolution(op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    with IMPORTING:
+        from .convolution import bound
+
+    return Call("{f}({0}, {1}, {out})", {"f": bound(op, params, [ArrayType(i.shape, i.dtype) for i in inputs])}, True)
+
+
 _MAKERS: dict[str, Maker] = {
     "index_add": _index_add,
     "take_along_axis": _take_along_axis,
@@ -166,10 +173,7 @@ _MAKERS: dict[str, Maker] = {
     "concat": _concat,
     "pad": _pad,
     "fold": _by_text("{f}({0}, **{_params})", f=NumpyNamespace.fold),
-    "convolve": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve),
-    "convolve_packed": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_packed),
-    "convolve_data": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_data),
-    "convolve_weight": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_weight),
+    **{op: partial(_convolution, op) for op in ("convolve", "convolve_packed", "convolve_data", "convolve_weight")},
     "take": _take,
     **{op: partial(_windows, op) for op in window_reductions.KINDS},
 }

@@ -142,6 +142,60 @@ def _run(
     return out
 
 
+def bound(op: str, params: Params, inputs: Sequence[ArrayType]) -> Callable[[np.ndarray, np.ndarray, np.ndarray], object]:
+    """One of these primitives for operands of known types, called with them and the result.
+
+    What depends on types alone is looked up now: in a network each line of Python between two convolutions is slow, because these leave
+    nothing else in the cache.
+    """
+    general = partial(globals()[op], **params)
+    compute = _computed_at_once(op, params, inputs)
+    if compute is None:
+        return general
+
+    def run(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
+        # a view may have gaps, and so may a part of a joined result
+        if first.flags.c_contiguous and second.flags.c_contiguous and out.flags.c_contiguous:
+            compute(first, second, out)
+        else:
+            general(first, second, out)
+
+    return run
+
+
+def _computed_at_once(
+    op: str, params: Params, inputs: Sequence[ArrayType]
+) -> Callable[[np.ndarray, np.ndarray, np.ndarray], object] | None:
+    """What computes a primitive from arrays without gaps; None if they need more than that."""
+    first, second = inputs
+    if params.get("channels_last") or first.dtype != second.dtype or first.dtype not in ("float32", "float64"):
+        return None
+    if not math.prod(first.shape) * math.prod(second.shape):
+        return None
+    if op == "convolve_packed":
+        g = direct_geometry(params, inputs)
+        return None if g is None else direct.at_once(g, is_packed=True)
+    kind, g = _kind_and_geometry(op, params, first.shape, second.shape)
+    compute = chosen(kind, g, np.dtype(first.dtype), SETTINGS.winograd)
+    return direct.at_once(g) if compute is direct.convolve and direct.is_whole(g) else partial(compute, g)
+
+
+def _kind_and_geometry(op: str, params: Params, first: Sizes, second: Sizes) -> tuple[Kind, Geometry]:
+    """The kind and the geometry of a channels-first primitive, by its operands' shapes."""
+    # each primitive lacks one of the three shapes, which follows from the other two and its parameters
+    kind: Kind = "forward" if op == "convolve" else "data" if op == "convolve_data" else "weight"
+    data, weight = first, second
+    if kind == "weight":
+        weight = (second[1], first[1] // params["groups"], *params["kernel"])
+    elif kind == "data":
+        data = (first[0], second[1] * params["groups"], *params["size"])
+    return kind, _geometry(data[0], data[1], weight[0], tuple(data[2:]), tuple(weight[2:]), **_facts(params))
+
+
+def _facts(params: Params) -> WindowParams:
+    return {"stride": params["stride"], "dilate": params["dilate"], "pad": params["pad"], "groups": params["groups"]}
+
+
 def _channels_first(x: np.ndarray, channels_last: bool) -> np.ndarray:
     """A view with the channels as axis 1."""
     return np.moveaxis(x, -1, 1) if channels_last else x
@@ -167,15 +221,7 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
 
     ``first`` and ``second`` are the operands' shapes; None if the algorithm needs channels first.
     """
-    # each primitive lacks one of the three shapes, which follows from the other two and its parameters
-    kind: Kind = "forward" if op == "convolve" else "data" if op == "convolve_data" else "weight"
-    facts = {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
-    data, weight = first, second
-    if kind == "weight":
-        weight = (second[1], first[1] // params["groups"], *params["kernel"])
-    elif kind == "data":
-        data = (first[0], second[1] * params["groups"], *params["size"])
-    g, computed = _geometry(data[0], data[1], weight[0], data[2:], weight[2:], **facts), np.dtype(dtype)
+    (kind, g), computed = _kind_and_geometry(op, params, first, second), np.dtype(dtype)
     if computed.kind != "f" or computed.itemsize == 2:
         return None
     compute = chosen(kind, g, computed, SETTINGS.winograd)
@@ -191,11 +237,11 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
 
 def direct_geometry(params: Params, inputs: Sequence[ArrayType]) -> Geometry | None:
     """The geometry of a convolution that is computed by the direct algorithm at once; None for any other."""
-    (data, weight), facts = inputs, {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
+    data, weight = inputs
     shape = params.get("shape", weight.shape)  # of a weight in panels
     if params.get("channels_last") or not data.dtype == weight.dtype == "float32" or not math.prod(data.shape) * math.prod(shape):
         return None
-    g = _geometry(*data.shape[:2], shape[0], data.shape[2:], shape[2:], **facts)
+    g = _geometry(*data.shape[:2], shape[0], data.shape[2:], shape[2:], **_facts(params))
     is_direct = chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd) is direct.convolve
     return g if is_direct and direct.is_whole(g) else None
 
@@ -215,7 +261,8 @@ def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: 
     if frames.is_applicable(g) and _pays_by_frames(kind, g, dtype, with_winograd):
         return partial(getattr(frames, _FUNCTIONS[kind]), planes=partial(_compute, kind, dtype, with_winograd))
     is_direct = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.is_faster(kind, g)
-    return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd), is_direct and direct.is_available()))
+    is_direct = is_direct and direct.is_available()
+    return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd), is_direct, is_direct and direct.has_two_wide_units()))
 
 
 def _pays_by_frames(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> bool:

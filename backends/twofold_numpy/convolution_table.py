@@ -23,7 +23,8 @@ class Row(NamedTuple):
     """A measured convolution, with the fastest algorithm without a compiler apart from Winograd's, and the fastest of all.
 
     ``saved`` is the time that each of these saves with channels last, as a multiple of the time to transpose all images; 0 for algorithms
-    that need channels first. ``direct``: whether the direct algorithm is faster than Winograd's, both in machine code.
+    that need channels first. ``direct``: whether the direct algorithm is faster than Winograd's, both in machine code, on processors with
+    one unit for multiply-adds of 512 bits or with narrower ones, and on those with two (see `jit.compiler.Compiler.has_two_wide_units`).
     """
 
     kind: Kind
@@ -31,7 +32,7 @@ class Row(NamedTuple):
     exact: Choice
     any: Choice
     saved: tuple[float, float] = (0.0, 0.0)
-    direct: bool = True
+    direct: tuple[bool, bool] = (True, True)
 
 
 def class_of(g: Geometry) -> str:
@@ -58,10 +59,13 @@ def features(g: Geometry) -> tuple[float, ...]:
 DIRECT, WINOGRAD = Choice("direct", 0), Choice("winograd", 8 << 20)
 
 
-def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = False) -> Choice:
-    """The algorithm for a convolution; ``with_direct``: the direct algorithm applies, and only Winograd's may be faster."""
+def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = False, on_wide: bool = False) -> Choice:
+    """The algorithm for a convolution; ``with_direct``: the direct algorithm applies, and only Winograd's may be faster.
+
+    ``on_wide``: on a processor with two units for multiply-adds of 512 bits.
+    """
     nearest = _nearest(kind, g)
-    if with_direct and (nearest.direct or not with_winograd):
+    if with_direct and (nearest.direct[on_wide] or not with_winograd):
         return DIRECT
     found = nearest.any if with_winograd else nearest.exact
     return WINOGRAD if with_direct and found.name != "winograd" else found
@@ -93,11 +97,13 @@ def rows() -> list[Row]:
 def row_of(entry: dict[str, Any]) -> Row:
     """A row of the JSON file."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["geometry"].items()}
-    return Row(entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), entry["direct"])
+    return Row(
+        entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), tuple(entry["direct"])
+    )
 
 
 def entry_of(row: Row) -> dict[str, Any]:
     """The inverse of `row_of`."""
     fields = {name: getattr(row.geometry, name) for name in Geometry.__dataclass_fields__}
     found = {"kind": row.kind, "geometry": fields, "exact": list(row.exact), "any": list(row.any)}
-    return found | {"saved": list(row.saved), "direct": row.direct}
+    return found | {"saved": list(row.saved), "direct": list(row.direct)}

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,15 @@ Bound = tuple[Callable[..., object], int]
 #: Convolutions over some of the channels, whose sum is one.
 Parts = list[tuple[slice, Bound]]
 Work = Plane | PackedPlane | direct_weights.WeightPlane | ChannelSums
-Binder = Callable[[Work], Bound | None]
+
+
+class Binder(NamedTuple):
+    """Binds convolutions to machine code, in which ``has_two_wide_units`` is as `jit.compiler.Compiler` has it."""
+
+    bind: Callable[[Work], Bound | None]
+    has_two_wide_units: bool
+
+
 #: Functions from the adapter that return what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
 #: Multiplications from which the convolution is worth loading the compiler, which takes 0.04 s.
@@ -84,6 +93,11 @@ def is_faster(kind: Kind, g: Geometry) -> bool:
 def is_available() -> bool:
     """Whether convolutions can be compiled on this machine; the first call loads llvmlite."""
     return _binder() is not None
+
+
+def has_two_wide_units() -> bool:
+    """Whether the compiled code multiplies as fast as two units of 512 bits do."""
+    return _binding().has_two_wide_units
 
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
@@ -143,6 +157,12 @@ def is_whole(g: Geometry) -> bool:
     return len(_forward(g)) == 1
 
 
+def at_once(g: Geometry, is_packed: bool = False) -> Callable[[np.ndarray, np.ndarray, np.ndarray], object]:
+    """A convolution that `is_whole`, of arrays without gaps, called with image, weight (in panels, if it is packed) and result."""
+    compute, scratch = _packed(g) if is_packed else _forward(g)[0][1]
+    return lambda data, weight, out: compute(data, weight, out, scratch_memory(scratch))
+
+
 @lru_cache(1024)
 def _forward(g: Geometry) -> Parts:
     return _parts(plane_of(g))
@@ -174,20 +194,20 @@ def _parts(plane: Plane) -> Parts:
 @lru_cache(1024)
 def channel_sums(g: Geometry) -> Callable[..., object] | None:
     """The gradient of the weight of a depthwise convolution, called with image, result and sums; None if there is no code for it."""
-    found = _binding()(ChannelSums(plane_of(g)))
+    found = _binding().bind(ChannelSums(plane_of(g)))
     return None if found is None else found[0]
 
 
 def _bound(work: Plane | PackedPlane | direct_weights.WeightPlane) -> Bound:
-    found = _binding()(work)
+    found = _binding().bind(work)
     assert found is not None  # there is code for all of these
     return found
 
 
 def _binding() -> Binder:
-    bind = _binder()
-    assert bind is not None  # `is_available` was asked
-    return bind
+    found = _binder()
+    assert found is not None  # `is_available` was asked
+    return found
 
 
 def forget() -> None:

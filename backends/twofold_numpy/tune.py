@@ -1,13 +1,16 @@
 """Measures the convolution algorithms and writes the table that chooses among them: ``make tune``.
 
+With ``--direct`` it measures only which algorithm in machine code is faster on this kind of processor (see `Row`), and keeps the rest.
+
 It measures the least CPU time on one core over several rounds. The candidates take turns, so that other programs disturb them equally.
 Among the candidates within a factor `NEARLY` of the least time, it chooses the simplest one with the smallest blocks.
 """
 
 import json
 import math
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, get_args
@@ -17,8 +20,9 @@ import numpy as np
 from twofold.config import SETTINGS
 from twofold.progress_bars import progress
 
+from . import direct
 from .convolution import algorithm, applicable, shape_of, takes_channels_last
-from .convolution_table import DIRECT, FILE, WINOGRAD, Choice, Row, entry_of
+from .convolution_table import DIRECT, FILE, WINOGRAD, Choice, Row, entry_of, row_of, rows
 from .geometry import Geometry, Kind
 
 ROUNDS = 9
@@ -112,11 +116,11 @@ def operands(kind: Kind, g: Geometry) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def measure(kind: Kind, g: Geometry) -> dict[Choice, float]:
-    """The least CPU seconds of each candidate."""
+def measure(kind: Kind, g: Geometry, among: Iterable[Choice] | None = None) -> dict[Choice, float]:
+    """The least CPU seconds of each candidate, or of some."""
     first, second = operands(kind, g)
     out = np.empty(shape_of(kind, g), np.float32)
-    return _least({c: partial(algorithm(kind, c), g, first, second, out) for c in candidates(kind, g)})
+    return _least({c: partial(algorithm(kind, c), g, first, second, out) for c in among or candidates(kind, g)})
 
 
 @contextmanager
@@ -176,7 +180,7 @@ def choose(seconds: dict[Choice, float]) -> Choice:
 
 def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
     """The table, including the measured milliseconds."""
-    entries = []
+    entries, known = [], {(row.kind, row.geometry): row for row in rows()}
     for g in progress(of, "measuring convolutions"):
         for kind in get_args(Kind):
             seconds = measure(kind, g)
@@ -186,18 +190,40 @@ def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
                 exact = choose({c: s for c, s in by_numpy.items() if c.name != "winograd"})
                 chosen = choose(by_numpy)
                 gains = {c: measure_saving(kind, g, c) for c in (exact, chosen)}
-            spared = SPARED.get(kind, 0) * math.prod(shape_of(kind, g))
-            direct = seconds.get(DIRECT, math.inf) < spared + seconds.get(WINOGRAD, math.inf)
+            is_direct = with_this_machine(known.get((kind, g)), is_direct_faster(kind, g, seconds))
             times = {f"{c.name} {c.nbytes >> 10}": float(f"{1e3 * s:.3g}") for c, s in seconds.items()}
-            row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]), direct)
+            row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]), is_direct)
             entries.append(entry_of(row) | {"milliseconds": times})
             print(f"{kind:8}{g.n}x{g.channels}x{g.size[0]} {g.filters}x{g.kernel[0]}: {chosen.name} {chosen.nbytes >> 10} KB", flush=True)
     return {"unit": "algorithm and KiB of its blocks: least milliseconds", "rows": entries}
 
 
+def is_direct_faster(kind: Kind, g: Geometry, seconds: dict[Choice, float]) -> bool:
+    """Whether the direct algorithm takes less time than Winograd's, both in machine code."""
+    spared = SPARED.get(kind, 0) * math.prod(shape_of(kind, g))
+    return seconds.get(DIRECT, math.inf) < spared + seconds.get(WINOGRAD, math.inf)
+
+
+def with_this_machine(known: Row | None, is_faster: bool) -> tuple[bool, bool]:
+    """`Row.direct` with what was measured on this kind of processor; the other kind's stays as it is known."""
+    narrow, wide = (is_faster, is_faster) if known is None else known.direct
+    return (narrow, is_faster) if direct.has_two_wide_units() else (is_faster, wide)
+
+
+def with_direct_measured(found: dict[str, Any]) -> dict[str, Any]:
+    """A table with `Row.direct` measured anew where both algorithms apply."""
+    for entry in progress(found["rows"], "measuring convolutions"):
+        row = row_of(entry)
+        both = {c for c in candidates(row.kind, row.geometry) if c in (DIRECT, WINOGRAD)}
+        if len(both) == 2:
+            is_faster = is_direct_faster(row.kind, row.geometry, measure(row.kind, row.geometry, both))
+            entry["direct"] = list(with_this_machine(row, is_faster))
+    return found
+
+
 def main() -> None:
     """Write the table."""
-    found = table()
+    found = with_direct_measured(json.loads(FILE.read_text())) if "--direct" in sys.argv else table()
     lines = ",\n".join(map(json.dumps, found["rows"]))
     FILE.write_text(f'{{"unit": {json.dumps(found["unit"])}, "rows": [\n{lines}\n]}}\n')
 

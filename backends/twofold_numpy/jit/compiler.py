@@ -59,6 +59,9 @@ class Compiler:
         self.machine = Machine(_vector_bits(self.triple, features))
         #: Whether one instruction adds four products of 8-bit integers to each lane of a vector.
         self.has_integer_products = bool(features.get("avx512vnni" if self.machine.vector_bits == 512 else "avxvnni"))
+        #: Whether two multiply-adds of 512 bits begin in each cycle. Processors do not tell: those with 16-bit floats in such vectors have
+        #: both units, and others are taken to have one, as AMD's Zen 4 has.
+        self.has_two_wide_units = self.machine.vector_bits == 512 and bool(features.get("avx512fp16"))
         #: Whether one instruction adds two products of bfloat16 numbers to each lane of a vector of 512 bits.
         self.has_bfloat16_products = self.machine.vector_bits == 512 and bool(features.get("avx512bf16"))
         # before any kernel can run: a wrong offset would read memory of something else

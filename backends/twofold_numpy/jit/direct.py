@@ -119,7 +119,7 @@ FLOATS = Floats()
 def binder() -> Binder | None:
     """What binds convolutions to machine code; None without a compiler, or without a BLAS that can be limited to one thread meanwhile."""
     own, library = compiler(), blas()
-    return None if own is None or library is None else partial(_bound, own, library)
+    return None if own is None or library is None else Binder(partial(_bound, own, library), own.has_two_wide_units)
 
 
 def with_kernel(g: Geometry, program: RowProgram, place: int, is_packed: bool = False) -> Callable[..., None] | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..direct_tiling import LONG, PANELS, SHORT
 from ..geometry import Geometry
-from ..packing import LANES, MOST_WASTE, ROWS, rounded
+from ..packing import LANES, MOST_WASTE, ROWS
 from ..planes import ITEM, Plane, plane_of
 from .compiler import compiler
 from .ir import products_added
@@ -21,6 +21,8 @@ from .transpose import interleaved, square
 #: Vectors of a panel of columns, or filters, and their floats.
 VECTORS = 2
 COLUMNS = LANES * VECTORS
+#: How many vectors of filters take as long as a panel of only one, which reads as many elements of the image.
+ALONE = 1.6
 #: Taps from which products take much longer than storing their sums as rows of places.
 LEAST = 96
 #: Places from which packing a weight takes much less time than it saves: of many taps, and of few.
@@ -44,7 +46,8 @@ def _are_faster_if_given(p: Plane, bits: int) -> bool:
     It is not for images that are read in place and whose vectors of places are whole cache lines: such vectors take as little time, and
     results are stored as they are.
     """
-    if bits != 32 * LANES or not p.tap_step or p.out[1] < SHORT or rounded(p.filters, LANES) > MOST_WASTE * p.filters:
+    full, rest = divmod(-(-p.filters // LANES), VECTORS)
+    if bits != 32 * LANES or not p.tap_step or p.out[1] < SHORT or LANES * (VECTORS * full + ALONE * rest) > MOST_WASTE * p.filters:
         return False
     has_whole_lines = not p.reads_padding and p.stride == (1, 1) and math.prod(p.out) % LANES == 0
     return p.channels * len(p.elements) >= LEAST and not has_whole_lines

@@ -4,6 +4,7 @@ LLVM itself takes 0.1 s to load. It is loaded for the first structure only after
 program is not a short one. Work is estimated from sizes, so every run of a program decides in the same way.
 """
 
+import math
 import os
 import threading
 from collections import OrderedDict
@@ -40,8 +41,9 @@ MAX_ENTRIES = 1024
 MAX_VARIANTS = 16
 #: Shorter rows of strided inputs are copied first: machine code would compute mostly masked-off lanes, which only simple steps afford.
 SHORT = 8
-#: A use that takes at least WORTH nanoseconds compiles its structure at the SOON-th use; a shorter one at the LATE-th.
-WORTH, SOON, LATE = 10_000, 2, 1000
+#: A use that takes at least WORTH nanoseconds compiles its structure at the SOON-th use. A shorter one does so after as many uses as take
+#: PAYS nanoseconds, or at the LATE-th: by then blocked ufuncs, which take some eight times as long, have taken as long as compiling does.
+WORTH, SOON, PAYS, LATE = 10_000, 2, 1_000_000, 1000
 #: Nanoseconds of such uses, over all structures, from which LLVM is loaded.
 LOADED_FROM = 10_000_000
 #: A split of the innermost axis is at a multiple of this many elements, so that no cache line is written by both threads.
@@ -310,7 +312,7 @@ class _JitKernel(Formed):
         """The use of the structure at which it is compiled."""
         if SETTINGS.jit_eager:
             return 1
-        return SOON if self._nanoseconds >= WORTH else LATE
+        return SOON if self._nanoseconds >= WORTH else min(LATE, math.ceil(PAYS / max(self._nanoseconds, 1)))
 
 
 def _key(arrays: Sequence[np.ndarray]) -> Key:

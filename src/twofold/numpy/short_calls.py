@@ -174,6 +174,8 @@ def _at_length(
         if not arrays and DEFAULTS.stack:
             raise NotPlain
         result = numpys(*given, **options)
+    except NotPlain:  # apart from the others, since it is usual, and no signal handler's
+        return function(*args, **given_options)
     except unless_signalled(REFUSED):
         return function(*args, **given_options)
     for a in args:  # the result is an argument itself, which NumPy may have written to
