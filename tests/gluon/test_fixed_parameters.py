@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,8 +15,10 @@ import pytest
 import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
+from twofold.executor import fixed_inputs
 from twofold.gluon import nn
 from twofold.gluon.cached_graph import LATE
+from twofold.program.cache import program_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -295,6 +297,36 @@ def test_layers_that_are_random_only_in_training_are_fixed_and_draw_nothing() ->
     np.testing.assert_array_equal(nd.random.uniform(shape=3).asnumpy(), drawn)
     with autograd.record():
         assert not np.array_equal(net(x).asnumpy(), net(x).asnumpy())
+
+
+class Sorted(gluon.HybridBlock):
+    """Computes its weight in steps, of which one needs memory of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = self.params.get("weight", shape=(64, 200))
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        return F.dot(x, F.sort(F.sort(weight * 2, axis=0) + 1, axis=1))
+
+
+def test_what_is_computed_once_leaves_no_scratch_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = []
+
+    def recorded(*args: Any, **options: Any) -> Any:
+        programs.append(program_of(*args, **options))
+        return programs[-1]
+
+    monkeypatch.setattr(fixed_inputs, "program_of", recorded)
+    net = Sorted()
+    net.initialize()
+    net.hybridize(static_alloc=True, static_shape=True)
+    for _ in range(3):
+        net(nd.ones((2, 64))).wait_to_read()
+    assert net._trace is not None
+    assert net._trace.graph._fixed is not None
+    assert programs[0].plan.buffers
+    assert not programs[0].scratch
 
 
 def test_random_layers_and_large_results_are_not_fixed() -> None:

@@ -83,7 +83,11 @@ class FixedInputs:
         graph, folded = fold_constants(with_packed_weights(lower(outputs), leaves, partial(panel_width, HOST.target)), leaves)
         below = set(topological(graph))
         read = [n for n in leaves if n in below]
-        computed = program_of(list(folded.values()), list(leaves), HOST, title=Title(name)).run(list(leaves.values())) if folded else []
+        computed: list[Any] = []
+        if folded:
+            once = program_of(list(folded.values()), list(leaves), HOST, title=Title(name))
+            computed = once.run(list(leaves.values()))
+            once.drop_scratch()  # it may be as large as the weights
         program = program_of(graph, [*others, *read, *folded], HOST, title=Title(name))
         self._arrays = [*(leaves[n] for n in read), *computed]
         self._run, self._function = program.run, program.run.args[0]

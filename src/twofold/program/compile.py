@@ -212,6 +212,10 @@ class Program:
         """The arrays kept from run to run; several may be views of one."""
         return [array for instance in list(self._scratch) for array in instance]
 
+    def drop_scratch(self) -> None:
+        """Free the arrays kept from run to run, where the program may not run again soon."""
+        self._scratch.clear()
+
     def nodes_at(self, error: BaseException) -> Sequence[Node]:
         """The nodes of the step in which a run failed; empty if the error does not tell."""
         cause: BaseException | None = error
