@@ -278,7 +278,19 @@ def test_failed_decompositions_raise_numpys_error_too(monkeypatch, run, defer):
 
 
 @pytest.mark.parametrize(
-    "text", ["inv(a)", "solve(a, a[0])", "cholesky(a)", "det(a)", "eigh(a)", "matrix_power(a, 2)", "pinv(a[0])", "svd(a[0])"]
+    "text",
+    [
+        "inv(a)",
+        "solve(a, a[0])",
+        "cholesky(a)",
+        "det(a)",
+        "eigh(a)",
+        "matrix_power(a, 2)",
+        "pinv(a[0])",
+        "svd(a[0])",
+        "tensorinv(a, 1)",
+        "tensorsolve(a, a[0])",
+    ],
 )
 def test_what_is_no_matrix_or_not_square_raises_numpys_error_too(text):
     """Scripts use ``try: np.linalg.inv(a)`` and go on with a pseudoinverse."""

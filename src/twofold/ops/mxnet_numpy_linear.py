@@ -2,7 +2,7 @@
 
 import math
 
-from ..errors import ShapeError
+from ..errors import NoMatrices, ShapeError
 from ..opdef import Count, Derived, Operand, Shape, normalized_axis, numpy_op, op
 from .linear_algebra import FLOATS, WHY, positive_definite
 from .linear_algebra_triangular import potrf
@@ -144,7 +144,7 @@ npi_polyval.sample(lambda draw: draw(draw.real((3,)), draw.real((2, 2))))
 def tensorinv(xp, a, *, ind: int = 2):
     """The array b with tensordot(b, x, ind) undoing tensordot(a, x, n): axes from ``ind`` on, then those before it."""
     if not 0 < ind < len(a.shape) or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
-        raise ShapeError("the array is not a square matrix", f"shape {a.shape}, ind={ind}", "pass axes with equal products")
+        raise NoMatrices("the array is not a square matrix", f"shape {a.shape}, ind={ind}", "pass axes with equal products")
     n = math.prod(a.shape[:ind])
     return xp.reshape(xp.inverse(xp.reshape(a, shape=(n, n))), shape=(*a.shape[ind:], *a.shape[:ind]))
 
@@ -160,7 +160,7 @@ def tensorsolve(xp, a, b, *, a_axes: Shape = ()):
     shape = a.shape[len(b.shape) :]
     n = math.prod(shape)
     if math.prod(b.shape) != n or math.prod(a.shape) != n * n:
-        raise ShapeError("the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass as many equations as unknowns")
+        raise NoMatrices("the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass as many equations as unknowns")
     return xp.reshape(xp.solve(xp.reshape(a, shape=(n, n)), xp.reshape(b, shape=(n, 1))), shape=shape)
 
 
