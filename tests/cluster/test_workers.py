@@ -108,6 +108,29 @@ def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
         np.testing.assert_array_equal(other[name], first[name])
 
 
+@pytest.mark.parametrize("end", later_in_ci(["raise ValueError('bad input')", "raise SystemExit(3)"]))
+def test_workers_go_on_without_one_whose_program_fails(end):
+    program = f"""
+import mxnet as mx
+store = mx.kv.create("dist_sync")
+store.init("a", mx.nd.zeros(2))
+for step in range(3):
+    if (store.rank, step) == (1, 1):
+        {end}
+    store.push("a", mx.nd.ones(2))
+    store.pull("a", out=(found := mx.nd.zeros(2)))
+print(f"{{found.asnumpy()[0]:g}} summed")
+"""
+    words = [sys.executable, "-m", "twofold", "launch", "-n", "3", "--ft", "-c", program]
+    # long before the longest wait for a message is over
+    done = subprocess.run(
+        words, env=environment({"TWOFOLD_KV_TIMEOUT": "600"}), capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 summed") == 2
+    assert "worker 1 has died; 2 go on without it" in done.stderr
+
+
 @pytest.mark.ci
 def test_the_deaths_of_all_workers_are_a_failure():
     program = "import os, mxnet as mx; mx.kv.create('dist_sync'); os.kill(os.getpid(), 9)"

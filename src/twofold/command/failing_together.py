@@ -77,5 +77,7 @@ def _end_all(status: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1":
-        os._exit(status)  # only this process ends: the others go on without it
+        # Only this process ends, and the others go on without it. Open MPI's launcher does not tell them of a process that ends by itself
+        # with another status than 0. It tells them of one that ends without MPI_Finalize, as this one does.
+        os._exit(0)
     sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(status)
