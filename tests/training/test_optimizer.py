@@ -90,6 +90,20 @@ def test_lars_corrects_the_momentum_of_all_weights_of_a_step():
     assert weights[0].asnumpy().tolist() == weights[1].asnumpy().tolist() == weights[2].asnumpy().tolist()
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_lars_updates_the_rows_of_a_row_sparse_gradient_alone(momentum):
+    rates = {"learning_rate": 1.0, "eta": 0.5, "wd": 0.1, "momentum": momentum}
+    rows = [mx.nd.sparse.row_sparse_array((np.full((1, 2), 2, "float32"), [row]), shape=(3, 2)) for row in (0, 2)]
+    weight, updater = mx.nd.ones((3, 2)), mx.optimizer.get_updater(mx.optimizer.LARS(**rates))
+    updater(0, rows[0], weight)
+    first = 1 - 0.5 * 6**0.5 / (8**0.5 + 0.1 * 6**0.5) * (2 + 0.1)
+    np.testing.assert_allclose(weight.asnumpy(), [[first] * 2, [1, 1], [1, 1]], rtol=1e-6)
+    updater(0, rows[1], weight)
+    norm = (4 + 2 * first**2) ** 0.5
+    second = 1 - 0.5 * norm / (8**0.5 + 0.1 * norm) * (2 + 0.1)
+    np.testing.assert_allclose(weight.asnumpy(), [[first] * 2, [1, 1], [second] * 2], rtol=1e-6)
+
+
 @pytest.mark.parametrize("factor", [1, 1 - 2**-53, 0.999, 0.5, -1, math.nan])
 def test_a_schedule_catches_up_with_any_count_of_updates(factor):
     def schedule():

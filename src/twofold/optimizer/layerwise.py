@@ -39,6 +39,7 @@ class LARS(WithMaster):
     """
 
     aggregate_num = 4
+    takes_rows = True
     progress_attributes = (*Optimizer.progress_attributes, "last_lr", "cur_lr", "_rate_read_at")
     _rate_read_at = -1  # update count at which the learning rate was last read
 
@@ -64,10 +65,21 @@ class LARS(WithMaster):
         # The state holds steps, each made with the rate of its time; this brings them to the present rate
         # (Goyal et al., Accurate, large minibatch SGD, 2017, section 3).
         momentum = self.momentum * self._correction()
-        step = -self._rate(index, weight, grad, lr, wd) * (self._scaled(grad) + wd * weight)
+        rate = self._rate(index, weight, grad, lr, wd)
+        if self.lazy_update and grad.stype == "row_sparse":
+            self._update_rows(weight, grad, state, float(rate), wd, momentum)
+            return
+        step = -rate * (self._scaled(grad if grad.stype == "default" else grad.tostype("default")) + wd * weight)
         if state is not None:
             state[:] = step = momentum * state + step
         weight[:] = weight + step
+
+    def _update_rows(self, weight: NDArray, grad: NDArray, state: NDArray | None, rate: float, wd: float, momentum: float) -> None:
+        common = self._common(rate, wd)
+        if state is None:
+            nd.sgd_update(weight, grad, out=weight, lazy_update=True, **common)
+        else:
+            nd.sgd_mom_update(weight, grad, state, out=weight, momentum=momentum, lazy_update=True, **common)
 
     def _correction(self) -> float:
         """Ratio of the learning rate to that of the previous update. All weights of one update see the same ratio."""
