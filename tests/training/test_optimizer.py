@@ -104,6 +104,14 @@ def test_lars_updates_the_rows_of_a_row_sparse_gradient_alone(momentum):
     np.testing.assert_allclose(weight.asnumpy(), [[first] * 2, [1, 1], [second] * 2], rtol=1e-6)
 
 
+@pytest.mark.parametrize("bound", [0, -1])
+def test_lars_takes_a_bound_that_is_not_positive_for_none(bound):
+    weights = [mx.nd.array([1.0, 2.0]) for _ in range(2)]
+    for weight, clip_gradient in zip(weights, (None, bound), strict=True):
+        mx.optimizer.get_updater(mx.optimizer.LARS(clip_gradient=clip_gradient))(0, mx.nd.array([3.0, -4.0]), weight)
+    np.testing.assert_array_equal(weights[1].asnumpy(), weights[0].asnumpy())
+
+
 @pytest.mark.parametrize("factor", [1, 1 - 2**-53, 0.999, 0.5, -1, math.nan])
 def test_a_schedule_catches_up_with_any_count_of_updates(factor):
     def schedule():

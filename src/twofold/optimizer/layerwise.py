@@ -81,6 +81,10 @@ class LARS(WithMaster):
         else:
             nd.sgd_mom_update(weight, grad, state, out=weight, momentum=momentum, lazy_update=True, **common)
 
+    def _clipped(self, grad: NDArray) -> NDArray:
+        # MXNet's LARS applies the operators of SGD, for which 0 and a negative number are no bound
+        return super()._clipped(grad) if (self.clip_gradient or -1.0) >= 0 else grad
+
     def _correction(self) -> float:
         """Ratio of the learning rate to that of the previous update. All weights of one update see the same ratio."""
         # the schedule is read when the first weight of an update comes, and remembered for the others
