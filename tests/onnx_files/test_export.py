@@ -49,6 +49,17 @@ def test_files_and_prefixed_names_are_accepted_as_mxnet_writes_them(path, tmp_pa
     np.testing.assert_allclose(run(path, {"data": x})[0], want, rtol=1e-5)
 
 
+def test_files_of_a_network_without_parameters_are_accepted(path, tmp_path, run):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Flatten(), mx.gluon.nn.Activation("relu"))
+    net.hybridize()
+    x = np.array([[[-1, 2], [3, -4]]], np.float32)
+    net(nd.array(x))
+    net.export(str(tmp_path / "net"))
+    mx.onnx.export_model(str(tmp_path / "net-symbol.json"), str(tmp_path / "net-0000.params"), [(1, 2, 2)], onnx_file_path=path)
+    np.testing.assert_array_equal(run(path, {"data": x})[0], [[0, 2, 3, 0]])
+
+
 def test_older_names_of_the_arguments_and_several_dicts(path):
     net, params = perceptron()
     halves = [{n: params[n] for n in names} for names in (list(params)[:2], list(params)[2:])]

@@ -201,9 +201,9 @@ def _network(symbol: Symbol | Path, params: Arrays | Sequence[Arrays] | Path) ->
     graph = symbol if isinstance(symbol, Symbol) else sym.load(fspath(symbol))
     if isinstance(params, (str, PathLike)):
         loaded = nd.load(fspath(params))
-        if not isinstance(loaded, dict):
+        if loaded and not isinstance(loaded, dict):
             raise ParameterError("export_model: the file of parameters has no names", fspath(params), "save a dict of arrays")
-        params = loaded
+        params = loaded or {}  # the file of a network without parameters is an empty list
     several = [params] if isinstance(params, Mapping) else list(params)
     arrays = {k.removeprefix("arg:").removeprefix("aux:"): v for given in several for k, v in given.items()}
     used = set(graph.list_inputs())
