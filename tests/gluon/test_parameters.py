@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 import time
@@ -117,6 +118,19 @@ def test_a_parameter_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(param))
     assert again.data().asnumpy().tolist() == [1, 1]
     assert again.lr_mult == 2.0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))], ids=["copied", "pickled"])
+@pytest.mark.parametrize(("grad_req", "gradient"), [("write", [1, 2]), ("add", [2, 4])])
+def test_a_copy_of_a_parameter_has_gradients_of_its_own(copied, grad_req, gradient) -> None:
+    param = made(grad_req=grad_req)
+    again = copied(param)
+    for _ in range(2):
+        with autograd.record():
+            y = (again.data() * nd.array([1, 2])).sum()
+        y.backward()
+    assert again.grad().asnumpy().tolist() == gradient
+    assert param.grad().asnumpy().tolist() == [0, 0]
 
 
 def test_a_file_without_names_raises(tmp_path: object) -> None:

@@ -87,6 +87,7 @@ class Copies:
             self._owned(data.copyto(c)) if stype == "default" else with_every_row(data.copyto(c)) for c in self.contexts
         ]
         self.grads: list[NDArray] | None = None
+        self._grad_req = "null"
         self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}
         # with one copy, None is not ambiguous
         if len(self.arrays) == 1:
@@ -105,6 +106,14 @@ class Copies:
         found.places = found.dense_places = {array.context: 0, None: 0}
         return found
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # copied and unpickled arrays are no variables, and own their memory
+        vars(self).update(state)
+        self.arrays = [self._owned(a) for a in self.arrays]
+        if self.grads is not None:
+            self.grads = [self._owned(g) for g in self.grads]
+            self.attach(self._grad_req)
+
     def _owned(self, array: NDArray) -> NDArray:
         """A new array, as a view of one of ``mx.np`` if users see such."""
         return array._into_numpy().as_nd_ndarray() if self.is_numpy and array.stype == "default" else array
@@ -112,6 +121,7 @@ class Copies:
     def attach(self, grad_req: str) -> None:
         """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
         RENEWALS.count += 1
+        self._grad_req = grad_req
         if grad_req == "null":
             self.grads = None
             for array in self.arrays:
