@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -519,3 +521,22 @@ def test_a_block_explains_what_its_graph_becomes() -> None:
     assert f"forward on {mx.current_context()}: " in text
     assert f"backward on {mx.current_context()}" in text
     assert "add + tanh" in text
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["copied", "pickled"])
+@pytest.mark.parametrize("flags", [{}, {"static_alloc": True, "static_shape": True}])
+def test_a_hybridized_block_can_be_copied(copied, flags, tmp_path):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=3), nn.BatchNorm(in_channels=2))
+    net.initialize()
+    net.hybridize(**flags)
+    x = nd.ones((1, 3))
+    wanted = net(x).asnumpy()
+    again = copied(net)
+    np.testing.assert_array_equal(again(x).asnumpy(), wanted)
+    again[0].bias.set_data(nd.ones(2))
+    assert (again(x).asnumpy() != wanted).all()
+    np.testing.assert_array_equal(net(x).asnumpy(), wanted)
+    net.export(str(tmp_path / "net"))
+    loaded = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
+    np.testing.assert_array_equal(copied(loaded)(x).asnumpy(), wanted)

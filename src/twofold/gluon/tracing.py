@@ -61,7 +61,12 @@ class Trace:
         is_static: bool = False,
     ) -> None:
         self.names, self.inputs, self.symbol, self.outputs = list(names), inputs, symbol, outputs
+        self._made_of = name, params, self.names, inputs, symbol, outputs, mirror, is_static
         self.graph = CachedGraph(name, symbol.heads, self.names, dict(params.items()), mirror, is_static)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # copies and pickles of a hybridized block compile their own graphs: programs can be neither copied nor pickled
+        return Trace, self._made_of
 
     def warn_of_unused(self, params: Iterable[str]) -> None:
         """Warn about inputs and parameters that no output depends on."""
