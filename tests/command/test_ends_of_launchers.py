@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import select
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -121,6 +125,22 @@ def test_the_nodes_of_an_allocation(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert allocated_hosts() == ()
     with pytest.raises(LaunchError, match=r"the nodes of Slurm's allocation are not known: .*; name them: --hosts node1:2,node2:2"):
         allocated_hosts(must_be_known=True)
+
+
+def test_a_job_ends_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    program = f"""
+import os, re
+from twofold.command.merged_log import run_labelled
+run_labelled(["sh", "-c", "exec sleep 100 > {pipe}"], os.environ, re.compile("(?P<rank>x)"), str)
+"""
+    launcher = subprocess.Popen([sys.executable, "-c", program])
+    with pipe.open("rb") as held:  # once the job has started, and until it has ended
+        launcher.kill()
+        assert launcher.wait() == -signal.SIGKILL
+        assert select.select([held], [], [], 60)[0] == [held]
+        assert held.read() == b""
 
 
 def test_the_command_line_of_srun(monkeypatch: pytest.MonkeyPatch) -> None:

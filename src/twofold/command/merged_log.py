@@ -7,8 +7,8 @@ import subprocess
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO, NamedTuple
@@ -120,7 +120,7 @@ def run_labelled(
     assert process.stderr is not None
     pairs = ((process.stdout, sys.stdout), (process.stderr, sys.stderr))
     readers = [threading.Thread(target=output.show, args=pair) for pair in pairs]
-    with interrupts, process.stdout, process.stderr:
+    with interrupts, _ending_with_this_process(process.pid), process.stdout, process.stderr:
         for reader in readers:
             reader.start()
         while attendance is not None and process.poll() is None and not attendance.is_decided:
@@ -143,6 +143,19 @@ def run_labelled(
         if ending.has_begun:
             status = status or ending.status or 1  # Open MPI's is 0 if a connection to a machine has ended
     return _ended(status, output.found, "".join(output.said), ending)
+
+
+@contextmanager
+def _ending_with_this_process(command: int) -> Iterator[None]:
+    """While it is entered, a command gets SIGTERM if this process is killed, for example for a lack of memory, and cannot end it itself."""
+    # the standard input of this shell ends with this process, however that ends
+    words = ["/bin/sh", "-c", 'read -r _ || kill -TERM "$1"', "sh", str(command)]
+    null = subprocess.DEVNULL
+    watcher = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
+    try:
+        yield
+    finally:
+        watcher.communicate(b"\n")
 
 
 class _Output:
