@@ -128,12 +128,19 @@ def test_the_nodes_of_an_allocation(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_job_ends_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+    pipe, watched = tmp_path / "pipe", tmp_path / "watched"
     os.mkfifo(pipe)
+    job = f"while [ ! -e {watched} ]; do sleep 0.02; done; exec sleep 100 > {pipe}"
     program = f"""
-import os, re
-from twofold.command.merged_log import run_labelled
-run_labelled(["sh", "-c", "exec sleep 100 > {pipe}"], os.environ, re.compile("(?P<rank>x)"), str)
+import os, pathlib, re
+from twofold.command import merged_log
+watching = merged_log._ending_with_this_process
+class Telling:
+    def __init__(self, pid): self._watching = watching(pid)
+    def __enter__(self): self._watching.__enter__(); pathlib.Path({str(watched)!r}).touch()
+    def __exit__(self, *error): return self._watching.__exit__(*error)
+merged_log._ending_with_this_process = Telling
+merged_log.run_labelled(["sh", "-c", {job!r}], os.environ, re.compile("(?P<rank>x)"), str)
 """
     launcher = subprocess.Popen([sys.executable, "-c", program])
     with pipe.open("rb") as held:  # once the job has started, and until it has ended
