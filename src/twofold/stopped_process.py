@@ -70,6 +70,11 @@ def note_connected() -> None:
         os.write(held, b"c")
 
 
+def note_failed() -> None:
+    """Let the watcher take this process for one that has died, unless it has connected: the others would wait for it."""
+    atexit.unregister(note_connected)
+
+
 def note_status(status: int) -> None:
     """Tell the watcher with which status this process is about to end."""
     for held in _held:

@@ -131,6 +131,43 @@ print(f"{{found.asnumpy()[0]:g}} summed")
     assert "worker 1 has died; 2 go on without it" in done.stderr
 
 
+def test_a_program_that_fails_before_it_makes_a_store_ends_all():
+    program = """
+import os
+if os.environ["OMPI_COMM_WORLD_RANK"] == "1":
+    raise ValueError("no data")
+import mxnet as mx
+mx.kv.create("dist_sync")
+"""
+    words = [sys.executable, "-m", "twofold", "launch", "-n", "3", "--ft", "-c", program]
+    long = environment({"TWOFOLD_KV_TIMEOUT": "600"})
+    done = subprocess.run(words, env=long, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "ValueError: no data" in done.stderr
+
+
+@pytest.mark.parametrize("options", later_in_ci([[], ["--ft"], ["-s", "1"]]))
+@pytest.mark.parametrize("end", later_in_ci(["sys.exit(3)", "sys.exit()", "raise ValueError('of the child')"]))
+def test_a_forked_process_does_not_end_a_worker(options, end):
+    program = f"""
+import os, sys, mxnet as mx
+store = mx.kv.create("dist_sync")
+store.init("a", mx.nd.zeros(2))
+if store.rank == 1:
+    if os.fork() == 0:
+        {end}
+    print("child", os.waitstatus_to_exitcode(os.wait()[1]))
+store.push("a", mx.nd.ones(2))
+store.pull("a", out=(found := mx.nd.zeros(2)))
+print(f"{{found.asnumpy()[0]:g}} summed")
+"""
+    words = [sys.executable, "-m", "twofold", "launch", "-n", "2", *options, "-c", program]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 summed") == 2
+    assert f"child {0 if end == 'sys.exit()' else 3 if '3' in end else 1}" in done.stdout
+
+
 @pytest.mark.ci
 def test_the_deaths_of_all_workers_are_a_failure():
     program = "import os, mxnet as mx; mx.kv.create('dist_sync'); os.kill(os.getpid(), 9)"

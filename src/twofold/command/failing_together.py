@@ -1,5 +1,6 @@
 """A program that fails in one process of a cluster ends the others too, instead of leaving them to wait for it forever."""
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from contextlib import contextmanager
 
 from ..config import SETTINGS
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder, number_in
-from ..stopped_process import end_if_stopped, note_status
+from ..stopped_process import end_if_stopped, note_failed, note_status
 
 #: The environment variable with the process that the launcher started. Programs that this process starts do not belong to the cluster.
 PROGRAM = "TWOFOLD_PROGRAM"
@@ -25,30 +26,43 @@ def failing_together() -> Iterator[None]:
         end_if_stopped(str(folder / WITHOUT_STORE) if folder is not None else "", 10 * SETTINGS.kv_timeout)
         # children inherit the variable, which shows them that they are not the program
         os.environ.setdefault(PROGRAM, str(os.getpid()))
+    process = os.getpid()
     try:
         yield
-        _note_success()
-        _tell(0)
-    except SystemExit as error:
-        # as Python does: None is success, and a text is printed and means 1
-        status = error.code if isinstance(error.code, int) else int(error.code is not None)
-        _tell(status & 255 or int(status != 0))
-        if _is_one_of_several() and status:
-            # printed here, as Python would do after this block: `_end_all` does not return
-            if not isinstance(error.code, int):
-                print(error.code, file=sys.stderr)
-            # a system passes on eight bits of a status: 256 must not become success
-            _end_all(status & 255 or 1)
+    except BaseException as error:
+        _end_after(error, is_fork=os.getpid() != process)
+        raise
+    _end_after(SystemExit(), is_fork=os.getpid() != process)
+
+
+def _end_after(error: BaseException, is_fork: bool) -> None:
+    """End all processes if an error, or an exit with another status than 0, ends the program; if it ends a fork of it, end only that."""
+    # as Python does: None is success, and a text is printed and means 1
+    code = error.code if isinstance(error, SystemExit) else 1
+    # a system passes on eight bits of a status: 256 must not become success
+    status = code & 255 or int(code != 0) if isinstance(code, int) else int(code is not None)
+    if not is_fork:
+        _tell(status)
         if not status:
             _note_success()
-        raise
-    except BaseException as error:
-        _tell(1)
-        if _is_one_of_several():
-            # called here, as Python would do after this block: `_end_all` does not return
-            sys.excepthook(type(error), error, error.__traceback__)
-            _end_all(1)
-        raise
+            return
+    if not _is_one_of_several():
+        note_failed()
+        return
+    # printed here, as Python would do after this: neither of the functions below returns
+    if not isinstance(error, SystemExit):
+        sys.excepthook(type(error), error, error.__traceback__)
+    elif code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+    (_end_fork if is_fork else _end_all)(status)
+
+
+def _end_fork(status: int) -> None:
+    # Python's own end of the process would call MPI_Finalize, which waits for the other processes: they do not know of this one
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _tell(status: int) -> None:

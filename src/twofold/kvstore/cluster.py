@@ -3,7 +3,7 @@
 import atexit
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from socket import gethostname
 from types import TracebackType
@@ -143,7 +143,7 @@ def _connect(count: int, servers: int) -> Cluster:
     if pool is not None and rank >= workers:
         return _newcomer(pool, control, workers)
     if rank >= workers:
-        atexit.register(_leave_failed, control, f"server {rank - workers}")
+        at_exit_of_this_process(_leave_failed, control, f"server {rank - workers}")
         return Cluster(rank, workers, servers, None, messages)
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
     is_tolerant = os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
@@ -155,7 +155,7 @@ def _connect(count: int, servers: int) -> Cluster:
     if collectives is not None and pool is not None:
         collectives.connect_spares(pool)
     cluster = Cluster(rank, workers, servers, collectives, messages, pool)
-    atexit.register(_leave, cluster, watch, control)
+    at_exit_of_this_process(_leave, cluster, watch, control)
     return cluster
 
 
@@ -182,7 +182,7 @@ def _newcomer(pool: SparePool, control: mpi.NoticeChannel, workers: int) -> Clus
     os.environ[PLACE] = str(rank)
     inherited = TrainingState.of_bytes(collectives.handed_over(None))
     cluster = Cluster(rank, workers, 0, collectives, None, pool, inherited)
-    atexit.register(_leave, cluster, watch, control)
+    at_exit_of_this_process(_leave, cluster, watch, control)
     return cluster
 
 
@@ -217,6 +217,17 @@ def _end_together() -> None:
         _failed.append(f"{kind.__name__}: {error}")
 
     sys.excepthook = excepthook
+
+
+def at_exit_of_this_process(function: Callable[..., None], *arguments: object) -> None:
+    """`atexit.register`, but a process that the program forks does not call the function: it does not belong to the cluster."""
+    process = os.getpid()
+
+    def call() -> None:
+        if os.getpid() == process:
+            function(*arguments)
+
+    atexit.register(call)
 
 
 def _leave_failed(control: mpi.NoticeChannel, name: str) -> None:

@@ -1,6 +1,5 @@
 """`ServerStore`: the store of workers with servers. Servers hold and update the arrays, synchronously, asynchronously, or in between."""
 
-import atexit
 import json
 import logging
 import os
@@ -29,7 +28,7 @@ from ..optimizer.states import OF_SERVERS
 from ..profiler.servers import COMMAND
 from .base import Entry, Key, Keys, Values
 from .client import ServerClient
-from .cluster import Cluster
+from .cluster import Cluster, at_exit_of_this_process
 from .compression import compression_of
 from .keyed import KeyedStore, check_optimizer, copy_shared
 from .messages import Message
@@ -123,7 +122,7 @@ def _client_of(cluster: Cluster) -> ServerClient:
         is_tolerant = cluster.is_tolerant and cluster.servers > 1
         client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound, is_tolerant=is_tolerant)
         _clients.append(client)
-        atexit.register(_leave, cluster, client)
+        at_exit_of_this_process(_leave, cluster, client)
     return _clients[0]
 
 
