@@ -112,7 +112,7 @@ class Copies:
         self.arrays = [self._owned(a) for a in self.arrays]
         if self.grads is not None:
             self.grads = [self._owned(g) for g in self.grads]
-            self.attach(self._grad_req)
+            self.attach(state.get("_grad_req", "write"))  # older pickles have none
 
     def _owned(self, array: NDArray) -> NDArray:
         """A new array, as a view of one of ``mx.np`` if users see such."""
