@@ -1,5 +1,6 @@
 """Exceptions of the program's signal handlers, such as those that end a time limit, pass through computations as they are."""
 
+import importlib
 import itertools
 import signal
 import sys
@@ -15,6 +16,7 @@ from twofold.backend.protocol import Backend
 from twofold.device import CPU
 from twofold.errors import MXNetError, own_error
 from twofold.imperative import window
+from twofold.numpy import methods
 from twofold.program import kernels
 
 from .operators import SIZE, ramp
@@ -249,6 +251,42 @@ def test_what_one_interrupts_is_written_once_or_not(error, kind, write):
     for a, _ in every_interruption(error, lambda: (kind(SMALL), kind(SMALL)), compute):
         found = a.asnumpy()
         assert (found == SMALL).all() or (found == wanted).all()
+
+
+def test_one_that_ends_sorting_in_place_keeps_its_class(error, monkeypatch):
+    monkeypatch.setattr(methods, "changed_inline", interrupted)
+    with pytest.raises(error, match="limit"):
+        methods._sort(mx.np.array(SMALL))
+
+
+@pytest.mark.parametrize("class_", [TimeoutError, RuntimeError, ImportError, AttributeError])
+def test_one_that_comes_while_the_compiler_is_loaded_does_not_turn_it_off(class_, monkeypatch):
+    """A time limit's TimeoutError is an OSError, as those of a broken llvmlite are."""
+    pytest.importorskip("llvmlite")
+    module = importlib.import_module("twofold_numpy.jit.compiler")
+
+    def raising(number, frame):
+        raise class_("limit")
+
+    before = signal.signal(signal.SIGUSR1, raising)
+    made = module.compiler.__wrapped__
+    try:
+        with monkeypatch.context() as during:
+            during.setattr(module, "Compiler", interrupted)
+            with pytest.raises(class_, match="limit"):
+                made()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_one_that_comes_while_a_kernel_is_compiled_keeps_its_class(error, monkeypatch):
+    pytest.importorskip("llvmlite")
+    tiering = importlib.import_module("twofold_numpy.jit.tiering")
+    if tiering.compiler() is None:
+        pytest.skip("kernels cannot be compiled for this machine")
+    monkeypatch.setattr(tiering, "kernel_ir", interrupted)
+    with pytest.raises(error, match="limit"):
+        tiering._machine_code(None)
 
 
 class Signalling(mx.autograd.Function):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from twofold.backend.forks import BUILDING, LOCKS
+from twofold.signal_handlers import unless_signalled
 
 from .cache import CACHE
 from .callables import CONTENT
@@ -32,7 +33,7 @@ def compiler() -> "Compiler | None":
             import llvmlite.binding as llvm
 
             return Compiler(llvm)
-    except (ImportError, OSError, RuntimeError, AttributeError):
+    except unless_signalled((ImportError, OSError, RuntimeError, AttributeError)):
         return None
 
 

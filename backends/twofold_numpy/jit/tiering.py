@@ -22,6 +22,7 @@ from twofold.backend.kernel import Formed, RowProgram
 from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
+from twofold.signal_handlers import unless_signalled
 
 from ..blocked import compile_kernel
 from ..namespace import BLOCK
@@ -352,7 +353,7 @@ def _machine_code(structure: Structure) -> Code | None:
         return None
     try:
         return _load_or_compile(llvm, kernel_ir(structure, llvm.machine))
-    except (Unsupported, RuntimeError):  # RuntimeError: a version of LLVM that does not accept the IR
+    except unless_signalled((Unsupported, RuntimeError)):  # RuntimeError: a version of LLVM that does not accept the IR
         Stats.refused += 1
         return None
 

@@ -14,6 +14,7 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array
 from ..imperative.cell import PINNED, Value, is_view
 from ..ndarray.types import ArrayLike, Shape
+from ..signal_handlers import unless_signalled
 from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_tricks
 from .array import Out, ndarray, ndarrayElement
 from .creation import read_only
@@ -105,7 +106,7 @@ def _sorted_inline(x: ndarray, axis: int, kind: Any, options: dict[str, Any]) ->
     """Sort an array's memory with NumPy if that is possible now; whether it was."""
     try:
         return changed_inline(x, lambda memory: memory.sort(axis, kind, **options))
-    except (ValueError, TypeError):  # the function raises an error that says what to do
+    except unless_signalled((ValueError, TypeError)):  # the function raises an error that says what to do
         return False
 
 
