@@ -207,6 +207,8 @@ def is_direct_faster(kind: Kind, g: Geometry, seconds: dict[Choice, float]) -> b
 def with_this_machine(known: Row | None, is_faster: bool) -> tuple[bool, bool]:
     """`Row.direct` with what was measured on this kind of processor; the other kind's stays as it is known."""
     narrow, wide = (is_faster, is_faster) if known is None else known.direct
+    if not direct.is_available():  # nothing was measured
+        return narrow, wide
     return (narrow, is_faster) if direct.has_two_wide_units() else (is_faster, wide)
 
 

@@ -16,7 +16,7 @@ from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 from twofold_numpy import convolution, direct, direct_tiling, direct_weights, planes, tune
 from twofold_numpy.convolution import algorithm, shape_of
-from twofold_numpy.convolution_table import DIRECT, FILE, WINOGRAD, Choice
+from twofold_numpy.convolution_table import DIRECT, FILE, WINOGRAD, Choice, rows
 from twofold_numpy.geometry import Geometry
 from twofold_numpy.jit import depthwise
 from twofold_numpy.jit import direct as jit_direct
@@ -274,6 +274,12 @@ def test_what_is_measured_on_one_kind_of_processor_leaves_the_others_choices(has
     for old, new in zip(before, found, strict=True):
         assert new["direct"][not has_two_wide_units] == old["direct"][not has_two_wide_units]
     assert all(found[k]["direct"][has_two_wide_units] is is_faster for k in measured if "direct 0" in before[k]["milliseconds"])
+
+
+def test_what_is_measured_without_a_compiler_leaves_both_answers(monkeypatch):
+    monkeypatch.setattr(direct, "IN_MACHINE_CODE", [])
+    known = rows()[0]._replace(direct=(True, False))
+    assert tune.with_this_machine(known, False) == (True, False)
 
 
 # epilogues
