@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import os
 import signal
 import sys
 from functools import partial
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.backend.disk_cache import DiskCache
 from twofold.backend.loader import backend_for
 from twofold.backend.protocol import Backend
 from twofold.device import CPU
@@ -287,6 +289,28 @@ def test_one_that_comes_while_a_kernel_is_compiled_keeps_its_class(error, monkey
     monkeypatch.setattr(tiering, "kernel_ir", interrupted)
     with pytest.raises(error, match="limit"):
         tiering._machine_code(None)
+
+
+@pytest.mark.parametrize("class_", [TimeoutError, RuntimeError])
+@pytest.mark.parametrize("name", ["utime", "replace"])
+def test_one_that_comes_while_a_file_of_a_cache_is_read_or_written_keeps_its_class(class_, name, monkeypatch, tmp_path):
+    def raising(number, frame):
+        raise class_("limit")
+
+    monkeypatch.setattr(DiskCache, "folder", tmp_path)
+    cache = DiskCache("plans", 1 << 20)
+    cache.store("a", b"content")
+    used = partial(cache.load, "a") if name == "utime" else partial(cache.store, "b", b"content")
+    before = signal.signal(signal.SIGUSR1, raising)
+    try:
+        with monkeypatch.context() as during:
+            during.setattr(os, name, interrupted)
+            with pytest.raises(class_, match="limit"):
+                used()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert cache.load("a") == b"content"
+    assert len([*tmp_path.iterdir()]) == 1
 
 
 class Signalling(mx.autograd.Function):

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 from ..formats.replacing import is_own
+from ..signal_handlers import unless_signalled
 
 #: Bytes of a digest.
 _DIGEST = 32
@@ -51,7 +52,7 @@ class DiskCache:
                 whole = file.read()
             # the time of the last use, which `_prune` reads: file systems often do not record reads
             os.utime(path)
-        except (OSError, RuntimeError):  # RuntimeError: no home folder
+        except unless_signalled((OSError, RuntimeError)):  # RuntimeError: no home folder
             return None
         digest, content = whole[:_DIGEST], whole[_DIGEST:]
         return content if digest == _digest(key, content) else None
@@ -69,12 +70,12 @@ class DiskCache:
                 with os.fdopen(handle, "wb") as file:
                     file.write(_digest(key, content) + content)
                 os.replace(name, self.path(key))
-            except OSError:
+            except BaseException:
                 with contextlib.suppress(OSError):
                     os.unlink(name)
-                return
+                raise
             self._prune(place)
-        except (OSError, RuntimeError):
+        except unless_signalled((OSError, RuntimeError)):
             return
 
     def _prune(self, place: Path) -> None:

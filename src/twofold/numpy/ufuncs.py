@@ -138,9 +138,7 @@ class ufunc:  # NumPy's name
         try:
             is_done = memory is not None and (written_in_place(root, of, write) if of.__class__ is Value else write() is None)
             return is_done and written[0] is memory
-        except unless_signalled(
-            Exception
-        ):  # Whatever the error was, the general path gives a result or raises an error that says what to do.
+        except unless_signalled(Exception):  # whatever it is, the general path gives a result or raises an error that says what to do
             return False
 
     def _computed(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
