@@ -120,6 +120,7 @@ CELL = nd.ones(3 * 4 + 4 * 4 + 2 * 4 + 2 * (4 * 4) + 2 * 4), nd.zeros((2, 2, 4))
 SOMETIMES_RANDOM = {
     "dropout": (lambda: nd.Dropout(x, p=0.3), False, True),
     "dropout with p=0": (lambda: nd.Dropout(x, p=0), False, False),
+    "dropout of everything": (lambda: nd.Dropout(x, p=1), False, False),
     "dropout that is always on": (lambda: nd.Dropout(x, p=0.3, mode="always"), True, True),
     "rrelu": (lambda: nd.LeakyReLU(x, act_type="rrelu")[0], False, True),
     "leaky": (lambda: nd.LeakyReLU(x, act_type="leaky"), False, False),

@@ -241,7 +241,8 @@ class Window(Task):
                     _run(self, live, wanted, dead)
             except Exception as error:
                 found = PROGRAMS.get(program_key(self, wanted, dead))
-                name_origin(self.issued, self.device, error, found.program if found is not None else None)
+                if not is_from_signal_handler(error):  # no operation is to blame for those
+                    name_origin(self.issued, self.device, error, found.program if found is not None else None)
                 # results that do not depend on the failed operation are computed after all, if their inputs have not changed
                 if found is not None:
                     inputs = {n: a for n, a in self.data.items() if n not in dead} if found.program.overwrites else self.data

@@ -26,7 +26,7 @@ def dropout(
     """
     if not 0 <= p <= 1:
         raise ParameterError("Dropout: p must be a probability", p, "pass 0 <= p <= 1")
-    if not _zeros_some(p=p, mode=mode, is_train=is_train):
+    if not _zeros_some(p, mode, is_train):
         return data
     # there is no scale 1 / (1 - p) then
     if p == 1:
@@ -35,9 +35,13 @@ def dropout(
     return data * bernoulli(xp, rng, _decisions(data, axes), 1 - p) * (1 / (1 - p))
 
 
-@dropout.draws
-def _zeros_some(*, p, mode, is_train, **_):
+def _zeros_some(p, mode, is_train):
     return p != 0 and (mode == "always" or is_train)
+
+
+@dropout.draws
+def _(*, p, mode, is_train, **_):
+    return p != 1 and _zeros_some(p, mode, is_train)
 
 
 def _decisions(data, axes):
