@@ -51,7 +51,7 @@ def _decisions(data, axes):
 
 
 @dropout.shown
-def _(xp, data, rng, *, axes, **params):
+def _(xp, data, rng=None, *, axes, **params):
     # what the elements are multiplied by is what becomes of ones
     return dropout.rule(xp, xp.full(shape=_decisions(data, axes), value=1, dtype=data.dtype), rng, axes=(), **params)
 
