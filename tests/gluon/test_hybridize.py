@@ -538,5 +538,5 @@ def test_a_hybridized_block_can_be_copied(copied, flags, tmp_path):
     assert (again(x).asnumpy() != wanted).all()
     np.testing.assert_array_equal(net(x).asnumpy(), wanted)
     net.export(str(tmp_path / "net"))
-    loaded = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
+    loaded = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"), ctx=x.context)
     np.testing.assert_array_equal(copied(loaded)(x).asnumpy(), wanted)
