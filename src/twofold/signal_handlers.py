@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .origin import INSIDE, is_inside
+from .origin import is_inside
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -20,9 +20,8 @@ def is_from_signal_handler(error: BaseException) -> bool:
     codes: set[CodeType] = set()
     frames = error.__traceback__
     while frames is not None:
-        frame = frames.tb_frame
-        if not (INSIDE.get(frame.f_globals.get("__name__")) or is_inside(frame)):  # the table first: most frames are known
-            codes.add(frame.f_code)
+        if not is_inside(frames.tb_frame):
+            codes.add(frames.tb_frame.f_code)
         frames = frames.tb_next
     # asking for all handlers takes 0.1 ms, and most errors come from inside
     handlers = (signal.getsignal(number) for number in signal.valid_signals()) if codes else ()
