@@ -5,7 +5,6 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -37,7 +36,7 @@ from .blocked import compile_kernel
 from .calls import call_for
 from .host_code import MachineCode
 from .jit.availability import is_installed
-from .memory import POOL, POOLED
+from .memory import ALIGNED, POOL, allocator
 from .namespace import BLOCK, NumpyNamespace
 from .packing import has_wide_vectors
 from .products import IN_MACHINE_CODE, InnerProduct, Multiplication, Product
@@ -312,8 +311,7 @@ class NumpyBackend(Backend):
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
         """`empty` with its arguments bound and everything looked up in advance."""
-        kind = NUMPY[dtype]
-        return partial(np.empty if math.prod(shape) * kind.itemsize < POOLED else POOL.empty, shape, kind)
+        return allocator(shape, NUMPY[dtype])
 
     def trim(self) -> None:
         """Return the pool's unused memory to the system."""
@@ -415,7 +413,7 @@ class NumpyBackend(Backend):
 
 
 def _copied(array: np.ndarray) -> np.ndarray:
-    if array.nbytes < POOLED:
+    if array.nbytes < ALIGNED:
         return np.array(array, order="C") if array.flags.c_contiguous else copies.packed(array)
     out = POOL.empty(array.shape, array.dtype)
     # `np.array` would allocate outside the pool

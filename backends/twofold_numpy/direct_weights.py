@@ -17,7 +17,7 @@ import numpy as np
 
 from twofold.backend.strides import Sizes
 
-from .direct_tiling import REACH, WORDS, DirectTiling, least_lanes, pieces_of, ranges_of
+from .direct_tiling import REACH, WORDS, DirectTiling, followed, least_lanes, pieces_of, ranges_of
 from .geometry import Geometry
 from .memory import POOL, scratch_memory
 from .planes import ITEM
@@ -175,4 +175,4 @@ def tiling_of(p: WeightPlane, tile: tuple[int, int], vector: int, threads: int =
     all_filters = p.filters if p.is_shared else p.filters * p.parts
     of_results = ITEM * (image * all_filters * plane + y * p.out[1] + x)
     taps = np.stack(np.broadcast_arrays(of_images, of_results), axis=-1).reshape(-1, 2).astype(np.int32)
-    return DirectTiling(pieces, work * MULTIPLICATION, words, [], taps)
+    return DirectTiling(pieces, work * MULTIPLICATION, words, [], followed(taps, tile[1] * vector))

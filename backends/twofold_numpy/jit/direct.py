@@ -33,7 +33,7 @@ from .products import never, shared_words
 FLOAT = 32
 #: Floats of a cache line.
 LINE = 16
-#: Accumulators from which a tile has time to fetch the image of the next one.
+#: Accumulators from which a tile has time to fetch the image of a later tap.
 LARGE = 18
 #: More taps than there are.
 ALL = 1 << 40
@@ -301,8 +301,8 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long:
 def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int], fetches: bool) -> Iterator[str]:
     """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run.
 
-    ``widths`` are the lanes of the vectors: the last one may be narrower. If ``fetches``, it also fetches the image of the next tile,
-    and the weights of the next filters into the L2 cache: there are too many streams for the processor to see which is next.
+    ``widths`` are the lanes of the vectors: the last one may be narrower. If ``fetches``, it also fetches the image of a later tap, and
+    the weights of the next filters into the L2 cache: there are too many streams for the processor to see which is next.
     """
     lanes, last, number = widths[0], widths[-1], len(widths)
     cells = [(f, v) for f in range(filters) for v in range(number)]
@@ -333,15 +333,14 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
     yield "  %weight.at = getelementptr i32, ptr %record, i64 1\n  %weight.from.32 = load i32, ptr %weight.at"
     yield "  %run.from = sext i32 %run.from.32 to i64\n  %weight.from = sext i32 %weight.from.32 to i64"
     yield "  %run.first = getelementptr i8, ptr %source, i64 %run.from"
+    if fetches and len(cells) >= LARGE:
+        yield from panels.run_ahead(sum(widths[:v]) for v in range(number))
     for v, width in enumerate(widths):
         yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {sum(widths[:v])}"
         # only the last vector of a run can extend beyond its end, so only that one is masked
         load = f"call {vectors[v]} @llvm.masked.load.v{width}f32.p0(ptr %run.{v}, i32 4, {mask} %mask, {vectors[v]} zeroinitializer)"
         yield f"  %x.{v} = " + (load if v == number - 1 else f"load {vectors[v]}, ptr %run.{v}, align 4")
         yield from arithmetic.loaded(f"%x.{v}", width)
-        if fetches and len(cells) >= LARGE:
-            yield f"  %next.run.{v} = getelementptr float, ptr %run.{v}, i64 {sum(widths)}"
-            yield f"  call void @llvm.prefetch.p0(ptr %next.run.{v}, i32 0, i32 3, i32 1)"
     for f in range(filters):
         yield f"  %w.{f}.at = getelementptr i8, ptr %filter.{f}, i64 %weight.from\n  %w.{f} = load float, ptr %w.{f}.at, align 4"
         yield from (f"  {line}" for line in splat(f"%w.{f}.all", f"%w.{f}", "float", lanes))

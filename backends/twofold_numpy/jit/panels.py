@@ -7,9 +7,9 @@ vectors are in two cache lines if runs of places do not begin with a line, or if
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ..direct_tiling import LONG, PANELS, SHORT
+from ..direct_tiling import AHEAD, LONG, PANELS, SHORT
 from ..geometry import Geometry
 from ..packing import LANES, MOST_WASTE, ROWS
 from ..planes import ITEM, Plane, plane_of
@@ -23,8 +23,9 @@ VECTORS = 2
 COLUMNS = LANES * VECTORS
 #: How many vectors of filters take as long as a panel of only one, which reads as many elements of the image.
 ALONE = 1.6
-#: Taps from which products take much longer than storing their sums as rows of places.
-LEAST = 96
+#: Taps from which products take much longer than storing their sums as rows of places; and taps and places for which this is so although
+#: vectors of places are whole cache lines.
+LEAST, DEEP, NEAR = 64, 256, 1024
 #: Places from which packing a weight takes much less time than it saves: of many taps, and of few.
 MANY, SOME, FEW = 784, 196, 512
 #: Arguments of `panel_…`, named as in `panels.ll`; and those that are different for each tile of a run.
@@ -43,14 +44,15 @@ def are_faster(p: Plane, bits: int) -> bool:
 def _are_faster_if_given(p: Plane, bits: int) -> bool:
     """Whether a convolution of planes is faster if its weight is given in panels.
 
-    It is not for images that are read in place and whose vectors of places are whole cache lines: such vectors take as little time, and
-    results are stored as they are.
+    It is only for kernels of many taps if the image is read in place and vectors of places are whole cache lines: such vectors take as
+    little time, and results are stored as they are.
     """
     full, rest = divmod(-(-p.filters // LANES), VECTORS)
     if bits != 32 * LANES or not p.tap_step or p.out[1] < SHORT or LANES * (VECTORS * full + ALONE * rest) > MOST_WASTE * p.filters:
         return False
-    has_whole_lines = not p.reads_padding and p.stride == (1, 1) and math.prod(p.out) % LANES == 0
-    return p.channels * len(p.elements) >= LEAST and not has_whole_lines
+    taps, places = p.channels * len(p.elements), math.prod(p.out)
+    has_whole_lines = not p.reads_padding and p.stride == (1, 1) and places % LANES == 0
+    return taps >= DEEP and places <= NEAR if has_whole_lines else taps >= LEAST
 
 
 def width(g: Geometry) -> int:
@@ -135,6 +137,15 @@ def _calls() -> Iterator[str]:
             yield f"{name}.{vectors}:\n  call void @panel_{places}_{vectors}({arguments})\n  br label %tile.done"
 
 
+def run_ahead(places: Iterable[int]) -> Iterator[str]:
+    """Fetch these places of the image for a later tap than that of ``%record``."""
+    yield f"  %later = getelementptr [2 x i32], ptr %record, i64 {AHEAD}\n  %later.from.32 = load i32, ptr %later"
+    yield "  %later.from = sext i32 %later.from.32 to i64\n  %later.run = getelementptr i8, ptr %source, i64 %later.from"
+    for place in places:
+        yield f"  %later.{place} = getelementptr float, ptr %later.run, i64 {place}"
+        yield f"  call void @llvm.prefetch.p0(ptr %later.{place}, i32 0, i32 3, i32 1)"
+
+
 def _tile(places: int, vectors: int) -> Iterator[str]:
     """The function that accumulates some places by some vectors of filters in registers, and stores them as rows of places."""
     vector = f"<{LANES} x float>"
@@ -147,8 +158,7 @@ def _tile(places: int, vectors: int) -> Iterator[str]:
     yield f"  %panel.now = getelementptr [{COLUMNS} x float], ptr %panel, i64 %t"
     yield f"  %fetched = getelementptr [{LANES} x float], ptr %ahead, i64 %t"
     yield "  call void @llvm.prefetch.p0(ptr %fetched, i32 0, i32 2, i32 1)"
-    # nearly always the next tile's
-    yield f"  %x.ahead = getelementptr float, ptr %x.now, i64 {LANES}\n  call void @llvm.prefetch.p0(ptr %x.ahead, i32 0, i32 3, i32 1)"
+    yield from run_ahead((0, places - 1))
     yield from products_added(LANES, vectors, "%panel.now", places, "%x.now", 1)
     yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
     yield "  %last = sub i64 %filters, 1"
