@@ -149,35 +149,27 @@ def bound(op: str, params: Params, inputs: Sequence[ArrayType]) -> Callable[[np.
     nothing else in the cache.
     """
     general = partial(globals()[op], **params)
-    compute = _computed_at_once(op, params, inputs)
-    if compute is None:
+    first, second = inputs
+    if params.get("channels_last") or first.dtype != second.dtype or first.dtype not in ("float32", "float64"):
         return general
+    if not math.prod(first.shape) * math.prod(second.shape):
+        return general
+    if op == "convolve_packed":
+        g = direct_geometry(params, inputs)
+        return general if g is None else direct.at_once(g, is_packed=True)
+    kind, g = _kind_and_geometry(op, params, first.shape, second.shape)
+    compute = chosen(kind, g, np.dtype(first.dtype), SETTINGS.winograd)
+    if compute is direct.convolve and direct.is_whole(g):
+        return direct.at_once(g)
 
     def run(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
         # a view may have gaps, and so may a part of a joined result
         if first.flags.c_contiguous and second.flags.c_contiguous and out.flags.c_contiguous:
-            compute(first, second, out)
+            compute(g, first, second, out)
         else:
             general(first, second, out)
 
     return run
-
-
-def _computed_at_once(
-    op: str, params: Params, inputs: Sequence[ArrayType]
-) -> Callable[[np.ndarray, np.ndarray, np.ndarray], object] | None:
-    """What computes a primitive from arrays without gaps; None if they need more than that."""
-    first, second = inputs
-    if params.get("channels_last") or first.dtype != second.dtype or first.dtype not in ("float32", "float64"):
-        return None
-    if not math.prod(first.shape) * math.prod(second.shape):
-        return None
-    if op == "convolve_packed":
-        g = direct_geometry(params, inputs)
-        return None if g is None else direct.at_once(g, is_packed=True)
-    kind, g = _kind_and_geometry(op, params, first.shape, second.shape)
-    compute = chosen(kind, g, np.dtype(first.dtype), SETTINGS.winograd)
-    return direct.at_once(g) if compute is direct.convolve and direct.is_whole(g) else partial(compute, g)
 
 
 def _kind_and_geometry(op: str, params: Params, first: Sizes, second: Sizes) -> tuple[Kind, Geometry]:

@@ -32,20 +32,29 @@ from . import direct_weights
 from .copies import packed
 from .direct_tiling import REACH
 from .geometry import Geometry, Kind
-from .memory import POOL, scratch_memory
+from .memory import POOL
 from .planes import ITEM, ChannelSums, PackedPlane, Plane, has_phases, parts_of, phases_of, plane_of
 
-#: A convolution in machine code, called with image, weight, result and scratch; and the bytes of the scratch.
-Bound = tuple[Callable[..., object], int]
+#: A convolution in machine code, called with image, weight and result.
+Bound = Callable[..., object]
 #: Convolutions over some of the channels, whose sum is one.
 Parts = list[tuple[slice, Bound]]
 Work = Plane | PackedPlane | direct_weights.WeightPlane | ChannelSums
 
 
 class Binder(NamedTuple):
-    """Binds convolutions to machine code, in which ``has_two_wide_units`` is as `jit.compiler.Compiler` has it."""
+    """Binds convolutions to machine code.
 
-    bind: Callable[[Work], Bound | None]
+    Attributes
+    ----------
+    bind
+        Called with the work, and whether it is a part of a plane's work: then its arrays have gaps, which the plane describes. Other planes
+        are computed from any arrays of their shapes.
+    has_two_wide_units
+        As of `jit.compiler.Compiler`.
+    """
+
+    bind: Callable[[Work, bool], Bound | None]
     has_two_wide_units: bool
 
 
@@ -108,8 +117,7 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray)
 
 def convolve_packed(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve_packed`` into ``out``."""
-    compute, scratch = _packed(g)
-    compute(data, weight, out, scratch_memory(scratch))
+    _packed(g)(data, weight, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
@@ -129,9 +137,12 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
 
 def _add_up(parts: Parts, axis: int, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The sum over parts of the data's channels, which are that axis of the weight."""
-    for k, (channels, (compute, scratch)) in enumerate(parts):
+    if len(parts) == 1:
+        parts[0][1](data, weight, out)
+        return
+    for k, (channels, compute) in enumerate(parts):
         found = POOL.empty(out.shape, out.dtype) if k else out
-        compute(data[:, channels], weight[:, channels] if axis else weight[channels], found, scratch_memory(scratch))
+        compute(data[:, channels], weight[:, channels] if axis else weight[channels], found)
         if k:
             np.add(out, found, out)
 
@@ -157,10 +168,9 @@ def is_whole(g: Geometry) -> bool:
     return len(_forward(g)) == 1
 
 
-def at_once(g: Geometry, is_packed: bool = False) -> Callable[[np.ndarray, np.ndarray, np.ndarray], object]:
-    """A convolution that `is_whole`, of arrays without gaps, called with image, weight (in panels, if it is packed) and result."""
-    compute, scratch = _packed(g) if is_packed else _forward(g)[0][1]
-    return lambda data, weight, out: compute(data, weight, out, scratch_memory(scratch))
+def at_once(g: Geometry, is_packed: bool = False) -> Bound:
+    """A convolution that `is_whole`, called with image, weight (in panels, if it is packed) and result."""
+    return _packed(g) if is_packed else _forward(g)[0][1]
 
 
 @lru_cache(1024)
@@ -183,23 +193,23 @@ def _phases(g: Geometry) -> list[tuple[tuple[slice, ...], Parts]]:
 def _bands(g: Geometry) -> list[tuple[direct_weights.WeightPlane, direct_weights.SumOfBand]]:
     """The sums of which the gradient of the weight consists."""
     planes = list(direct_weights.planes_of(g))
-    sums = {plane: _bound(plane)[0] for plane in dict.fromkeys(planes)}
+    sums = {plane: _bound(plane) for plane in dict.fromkeys(planes)}
     return [(plane, sums[plane]) for plane in planes]
 
 
 def _parts(plane: Plane) -> Parts:
-    return [(channels, _bound(part)) for channels, part in parts_of(plane)]
+    parts = parts_of(plane)
+    return [(channels, _bound(part, len(parts) > 1)) for channels, part in parts]
 
 
 @lru_cache(1024)
 def channel_sums(g: Geometry) -> Callable[..., object] | None:
     """The gradient of the weight of a depthwise convolution, called with image, result and sums; None if there is no code for it."""
-    found = _binding().bind(ChannelSums(plane_of(g)))
-    return None if found is None else found[0]
+    return _binding().bind(ChannelSums(plane_of(g)), False)
 
 
-def _bound(work: Plane | PackedPlane | direct_weights.WeightPlane) -> Bound:
-    found = _binding().bind(work)
+def _bound(work: Plane | PackedPlane | direct_weights.WeightPlane, is_part: bool = False) -> Bound:
+    found = _binding().bind(work, is_part)
     assert found is not None  # there is code for all of these
     return found
 

@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .memory import ALIGNMENT
 from .planes import BAND, ITEM, Plane
 from .products import CUT, MULTIPLICATION
 
@@ -63,12 +62,6 @@ class DirectTiling(NamedTuple):
     words: dict[str, int]
     rows: list[tuple[int, int, int, int]]
     taps: np.ndarray
-
-    @property
-    def scratch(self) -> int:
-        """Bytes of scratch memory for all pieces, and for its alignment; none if images are read, and results written, in place."""
-        size = self.pieces * self.words["scratch.size"]
-        return size + ALIGNMENT if size else 0
 
     def numbers(self, epilogue: int) -> list[int]:
         """All numbers in the order in which machine code reads them, given an epilogue's address; the halves of a tap are one number."""

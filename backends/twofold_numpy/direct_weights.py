@@ -19,7 +19,7 @@ from twofold.backend.strides import Sizes
 
 from .direct_tiling import REACH, WORDS, DirectTiling, followed, least_lanes, pieces_of, ranges_of
 from .geometry import Geometry
-from .memory import POOL, scratch_memory
+from .memory import POOL
 from .planes import ITEM
 from .products import MULTIPLICATION
 
@@ -83,7 +83,7 @@ def planes_of(g: Geometry) -> Iterator[WeightPlane]:
 def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
     """The gradient into ``out`` by the functions that sum up bands.
 
-    They are called with padded images, a result's gradient, sums, and scratch memory.
+    They are called with padded images, a result's gradient and sums.
     """
     padded, first, whole = np.empty(0, out.dtype), 0, bands[0][0]
     sums = POOL.empty((min(2, len(bands)), *whole.sums), out.dtype)
@@ -96,7 +96,7 @@ def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np
                 padded.fill(0)  # what is copied below leaves the padding as it is
         planes = data[images].reshape(plane.n, plane.parts, plane.channels, height, width)
         padded[:, :, top : top + height, left : left + width] = _apart(planes).transpose(1, 0, 3, 4, 2)
-        compute(padded, result[images], sums[min(k, 1)], scratch_memory(0))
+        compute(padded, result[images], sums[min(k, 1)])
         if k:
             np.add(sums[0], sums[1], sums[0])
         first += plane.n

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -141,7 +144,6 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
-    assert direct._forward(GEOMETRIES["many places"])[0][1][1] == 0
     # the run of 1,000 places is cut into four chunks of five blocks of three vectors, and the rest; each for eight filters
     assert overwriting["chunk.places"] == 5 * 3 * 16
     assert overwriting["scratch.size"] == 5 * 3 * 64 * 8
@@ -159,10 +161,66 @@ def test_depthwise_convolutions_are_computed_without_copies():
     assert not depthwise.is_depthwise(plane._replace(stride=(1, 3)), 512)
     assert depthwise.tiling_of(plane, 1).pieces == 1
     assert depthwise.tiling_of(plane, 2).pieces == 2
-    bits = compiler().machine.vector_bits
-    g = GEOMETRIES["each channel by itself"]
-    for [(_, (_, scratch))] in (direct._forward(g), direct._phases(g)[0][1]):
-        assert (scratch == 0) == (bits >= depthwise.LEAST_BITS)
+
+
+def test_arrays_with_gaps_are_copied(monkeypatch):
+    """Every second element, of images, weights and results: the code itself reads and writes runs of them."""
+    copies = []
+    monkeypatch.setattr(jit_direct, "packed", lambda x: copies.append(1) or np.ascontiguousarray(x))
+    g = GEOMETRIES["many places"]
+    first, second = operands("forward", g, F32)
+    expected, wide = np.empty(shape_of("forward", g), F32), np.full((*shape_of("forward", g)[:-1], 2 * g.out[-1]), 7, F32)
+    compute = direct.at_once(g)
+    compute(first, second, expected)
+    assert not copies
+    compute(np.repeat(first, 2, -1)[..., ::2], np.repeat(second, 2, 0)[::2], wide[..., ::2])
+    assert copies
+    np.testing.assert_array_equal(wide[..., ::2], expected)
+    assert (wide[..., 1::2] == 7).all()
+
+
+@pytest.mark.parametrize("taps", [3, 16, 40])
+def test_the_taps_of_the_next_tile_follow_the_last_one(taps):
+    table = np.stack([100 * np.arange(taps), np.arange(taps)], -1).astype(np.int32)
+    longer = direct_tiling.followed(table, 192)
+    np.testing.assert_array_equal(longer[:taps], table)
+    for k in range(direct_tiling.AHEAD):
+        assert tuple(longer[taps + k]) == (100 * (k % taps) + 192 * (1 + k // taps), k % taps)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_a_lack_of_memory_for_copies_is_an_error_and_no_wrong_result():
+    """All copies of a band of 65,536 channels, which take more memory than the process may have."""
+    program = """
+import resource
+import numpy as np
+from twofold.config import SETTINGS
+SETTINGS.jit = True
+from twofold_numpy import direct, tune
+g = tune.geometry(1, 1 << 16, 8, 16, 1, stride=2)
+g_small = tune.geometry(1, 64, 8, 16, 1, stride=2)
+def arrays(g):
+    return [np.ones(shape, np.float32) for shape in ((1, g.channels, 8, 8), (16, g.channels, 1, 1), (1, 16, 4, 4))]
+large, small = arrays(g), arrays(g_small)
+compute = [direct.at_once(g), direct.at_once(g_small)]
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 19), resource.RLIM_INFINITY))
+held = []
+try:
+    while True:
+        held.append(bytearray(1 << 20))
+except MemoryError:
+    pass
+try:
+    compute[0](*large)
+except MemoryError:
+    print("MemoryError")
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+compute[0](*large), compute[1](*small)
+print(np.unique(large[2]), np.unique(small[2]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"TWOFOLD_THREADS": "1"})
+    assert done.stdout == "MemoryError\n[65536.] [64.]\n", done.stderr
 
 
 def test_a_tap_of_padding_is_a_multiplication_by_zero():

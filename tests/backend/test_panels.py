@@ -147,10 +147,12 @@ def test_they_are_chosen_where_vectors_of_places_would_be_no_whole_lines():
 
     assert chosen(1, 256, 14, 256, 1) == (True, True)
     assert chosen(1, 128, 28, 128, 1) == (False, False)  # 784 places are whole vectors
+    assert chosen(1, 256, 28, 128, 1) == (True, True)  # but of many channels these are read from too many lines
+    assert chosen(1, 256, 56, 128, 1) == (False, False)
     assert chosen(1, 512, 7, 512, 1) == (False, True)  # so few places are not worth packing
     assert chosen(32, 128, 7, 512, 1) == (True, True)
     assert chosen(32, 512, 7, 2048, 1) == (False, True)  # nor are they if each image packs again
-    assert chosen(1, 64, 13, 256, 1) == (False, False)  # few taps: transposing results takes too long
+    assert chosen(1, 48, 13, 256, 1) == (False, False)  # few taps: transposing results takes too long
     assert chosen(1, 144, 13, 24, 1) == (False, False)  # a panel would be a quarter empty
     assert chosen(1, 256, 27, 16, 1) == (False, False)  # half a panel takes most of the time of a whole one
     assert chosen(1, 256, 14, 112, 1) == (True, True)
@@ -211,7 +213,7 @@ def test_a_network_that_predicts_packs_its_weights_once_and_again_after_they_cha
 
     bound = []
     of = jit_direct.bound_plane
-    monkeypatch.setattr(jit_direct, "bound_plane", lambda *a: bound.append(a[5:] == (True,)) or of(*a))
+    monkeypatch.setattr(jit_direct, "bound_plane", lambda *a, **more: bound.append(a[5:] == (True,)) or of(*a, **more))
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Conv2D(256, 1, in_channels=256), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Activation("relu"))
     net.initialize(mx.init.Normal(0.1))

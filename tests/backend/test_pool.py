@@ -38,6 +38,17 @@ def test_a_large_array_is_aligned_packed_and_writable(pool):
     assert a.sum() == a.size
 
 
+def test_arrays_from_a_size_on_are_aligned(pool):
+    """So are those of the adapter's allocators, which bind a shape."""
+    dtype = np.dtype(np.float32)
+    for make in (pool.empty, lambda shape, dtype: memory.allocator(shape, dtype)()):
+        kept = [make(shape, dtype) for shape in ((memory.ALIGNED // 4,), (3, memory.ALIGNED), (2, 1, memory.ALIGNED // 4 + 1))]
+        assert [address(a) % memory.ALIGNMENT for a in kept] == [0, 0, 0]
+        assert [a.shape for a in kept] == [(memory.ALIGNED // 4,), (3, memory.ALIGNED), (2, 1, memory.ALIGNED // 4 + 1)]
+        assert all(a.flags.c_contiguous and a.flags.writeable for a in kept)
+        assert make((memory.ALIGNED // 4 - 1,), dtype).flags.owndata
+
+
 def test_small_arrays_do_not_come_from_the_pool(pool):
     assert pool.empty((8,), KIND).flags.owndata
     assert pool.empty((0, 5), KIND).shape == (0, 5)

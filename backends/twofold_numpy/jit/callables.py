@@ -14,13 +14,14 @@ import numpy as np
 
 #: The calling convention: ``PyObject *f(self, PyObject **arguments, Py_ssize_t count)``.
 METH_FASTCALL = 0x80
-#: Numbers before the kernel's own: the addresses of None, of ndarray and of the fallback for rejected arguments; and one of the four
+#: Numbers before the kernel's own: the addresses of None, of ndarray and of the fallback for rejected arguments; and one of the five
 #: modes below.
 HEAD = 4
 #: How code treats the GIL, and arguments that it rejects. KEEP_GIL and RELEASE_GIL keep or release it during the computation, and call
 #: the fallback. WITHOUT_GIL is called without the GIL and REPORT_REFUSAL releases it; both return null, or another address if they reject
-#: the arguments, and leave the fallback to the caller.
-KEEP_GIL, RELEASE_GIL, WITHOUT_GIL, REPORT_REFUSAL = range(4)
+#: the arguments, and leave the fallback to the caller. Computations in pieces release the GIL and reject nothing, or with REFUSE_GAPS
+#: arrays that are not C-contiguous.
+KEEP_GIL, RELEASE_GIL, WITHOUT_GIL, REPORT_REFUSAL, REFUSE_GAPS = range(5)
 #: Offset of a bytes object's content.
 # The basic size counts the zero byte behind the content too.
 CONTENT = bytes.__basicsize__ - 1
@@ -68,7 +69,7 @@ def builtin_of(address: int, library: object, numbers: Iterable[int], refused: C
     refused
         The fallback: called with the arguments, in place of the kernel, if the kernel rejects them; the kernel has then written nothing.
     lock
-        The mode: `KEEP_GIL`, `RELEASE_GIL`, `WITHOUT_GIL` or `REPORT_REFUSAL`.
+        The mode: `KEEP_GIL`, `RELEASE_GIL`, `WITHOUT_GIL`, `REPORT_REFUSAL` or `REFUSE_GAPS`.
     """
     # ids are addresses; the objects behind them are immortal (None, ndarray) or kept alive by the owner
     flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from types import BuiltinFunctionType
+from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -14,14 +16,15 @@ from twofold.backend import workers
 from twofold.backend.kernel import RowProgram
 
 from ..blas import Blas, blas
+from ..copies import packed
 from ..direct import Binder, Bound, Work
 from ..direct_tiling import WORDS, DirectTiling, least_lanes, tiling_of
 from ..direct_weights import tiling_of as tiling_of_weights
 from ..geometry import Geometry
-from ..memory import scratch_memory
+from ..memory import POOL
 from ..planes import ChannelSums, PackedPlane, Plane, plane_of
 from . import depthwise, depthwise_weights, panels
-from .callables import KEEP_GIL, builtin_of
+from .callables import KEEP_GIL, REFUSE_GAPS, builtin_of
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
 from .handoff import module
@@ -125,25 +128,19 @@ def binder() -> Binder | None:
 def with_kernel(g: Geometry, program: RowProgram, place: int, is_packed: bool = False) -> Callable[..., None] | None:
     """A convolution with the kernel that alone reads its result, called with (data, weight, further inputs of the kernel, result).
 
-    None if they have to be computed one after the other. ``place`` is which input of the kernel is the convolution's result; the weight may
-    be in panels.
+    Arrays may have gaps. None if they have to be computed one after the other. ``place`` is which input of the kernel is the convolution's
+    result; the weight may be in panels.
     """
     own, library, epilogue = compiler(), blas(), epilogue_of(program, place)
     if own is None or library is None or epilogue is None:
         return None
-    compute, scratch = bound_plane(own, library, plane_of(g), FLOATS, epilogue, is_packed)
-
-    def run(*arrays: np.ndarray) -> None:
-        data, weight, *further, out = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in arrays]
-        compute(data, weight, out, scratch_memory(scratch), *further)
-
-    return run
+    return bound_plane(own, library, plane_of(g), FLOATS, epilogue, is_packed)
 
 
-def _bound(own: Compiler, library: Blas, work: Work) -> Bound | None:
-    """A function of image, weight, result and scratch, all as in the tiling: it checks nothing. None if there is no code for the work."""
+def _bound(own: Compiler, library: Blas, work: Work, is_part: bool = False) -> Bound | None:
+    """See `Binder`. None if there is no code for the work."""
     if isinstance(work, Plane):
-        return bound_plane(own, library, work, FLOATS)
+        return bound_plane(own, library, work, FLOATS, is_part=is_part)
     if isinstance(work, PackedPlane):
         return bound_plane(own, library, work.plane, FLOATS, is_packed=True)
     bits = own.machine.vector_bits
@@ -151,27 +148,34 @@ def _bound(own: Compiler, library: Blas, work: Work) -> Bound | None:
         if not depthwise.is_depthwise(work.plane, bits):
             return None
         sums = depthwise_weights.tiling_of(work.plane, workers.count())
-        return _in_pieces(own, library, depthwise_weights.code_of(own, work.plane), sums, None, sums.zeros), 0
+        return _in_pieces(own, library, depthwise_weights.code_of(own, work.plane), sums, None, sums.zeros)
     tiling = tiling_of_weights(work, BLOCKS[bits][0], bits // 8, workers.count())
-    return _in_pieces(own, library, _code(own, FLOATS), tiling, None), tiling.scratch
+    return _in_pieces(own, library, _code(own, FLOATS), tiling, None)
 
 
 def bound_plane(
-    own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None, is_packed: bool = False
+    own: Compiler,
+    library: Blas,
+    plane: Plane,
+    arithmetic: Arithmetic,
+    epilogue: Epilogue | None = None,
+    is_packed: bool = False,
+    is_part: bool = False,
 ) -> Bound:
-    """A convolution of planes with elements of four bytes: see `_bound`; further inputs of an epilogue follow."""
+    """A convolution of planes with elements of four bytes: see `Binder`; further inputs of an epilogue precede the result."""
+    bind = _in_pieces if is_part else _without_gaps
     bits, threads = own.machine.vector_bits, workers.count()
     # an operand of the result's shape may be in the result's memory
     overwrites = epilogue is not None and "whole" in epilogue.roles
     if arithmetic is FLOATS and not is_packed and depthwise.is_depthwise(plane, bits) and not overwrites:
         by_channel = depthwise.tiling_of(plane, threads)
         kernel = depthwise.with_kept_rows(depthwise.kernel_of(plane, bits), plane)
-        return _in_pieces(own, library, depthwise.code_of(own, kernel), by_channel, epilogue, by_channel.zeros), 0
+        return bind(own, library, depthwise.code_of(own, kernel), by_channel, epilogue, by_channel.zeros)
     if arithmetic is FLOATS and (is_packed or panels.are_faster(plane, bits)):
         tiling = tiling_of(plane, (panels.COLUMNS, 1), bits // 8, threads, overwrites, "given" if is_packed else "packed")
-        return _in_pieces(own, library, _code(own, arithmetic, in_panels=True), tiling, epilogue), tiling.scratch
+        return bind(own, library, _code(own, arithmetic, in_panels=True), tiling, epilogue)
     tiling = tiling_of(plane, BLOCKS[bits][0], bits // 8, threads, overwrites)
-    return _in_pieces(own, library, _code(own, arithmetic), tiling, epilogue), tiling.scratch
+    return bind(own, library, _code(own, arithmetic), tiling, epilogue)
 
 
 def _in_pieces(
@@ -181,12 +185,37 @@ def _in_pieces(
     tiling: DirectTiling | depthwise.DepthwiseTiling,
     epilogue: Epilogue | None,
     keep: object = None,
+    refused: Callable[..., None] = never,
 ) -> BuiltinFunctionType:
     """The function that computes the pieces of a tiling; it keeps an object alive that its code reads."""
     steps = None if epilogue is None else _steps(own, epilogue)
     numbers = shared_words(own, library, tiling.pieces, tiling.nanoseconds)
     words = tiling.numbers(0 if steps is None else steps.address)
-    return builtin_of(code.address, (code.library, steps, keep), [*numbers, *words], never, KEEP_GIL)
+    mode = KEEP_GIL if refused is never else REFUSE_GAPS
+    return builtin_of(code.address, (code.library, steps, keep), [*numbers, *words], refused, mode)
+
+
+class _Copying:
+    """The fallback of a convolution, for arrays with gaps."""
+
+    compute: ref[Callable[..., object]]
+
+    def __call__(self, *arrays: np.ndarray) -> None:
+        """Compute from copies, and copy the result."""
+        compute, (*operands, out) = self.compute(), arrays
+        assert compute is not None  # it has called this
+        into = out if out.flags.c_contiguous else POOL.empty(out.shape, out.dtype)
+        compute(*map(packed, operands), into)
+        if into is not out:
+            out[...] = into
+
+
+def _without_gaps(*of: Any) -> BuiltinFunctionType:
+    """`_in_pieces` of any arrays: those with gaps are copied."""
+    copying = _Copying()
+    found = _in_pieces(*of, refused=copying)
+    copying.compute = ref(found)  # not the function itself: memory of programs that are dropped would wait for the garbage collector
+    return found
 
 
 @cache

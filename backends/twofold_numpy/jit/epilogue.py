@@ -16,8 +16,8 @@ from .primitives import APPROXIMATE, Typed, constant, has_rule, step_value
 
 #: The role of an input of the steps: the convolution's result, an array of its shape, one number for each channel, or one number.
 Role = Literal["result", "whole", "channel", "number"]
-#: The place of the first further input among the arguments: after image, weight, result and scratch.
-FIRST = 4
+#: The place of the first further input among the arguments: after image and weight. The result is the last one.
+FIRST = 2
 _PARAMETERS = (
     "ptr %tile, i64 %tile.step, ptr %arguments, i64 %offset, i64 %out.step, i64 %filters, i64 %rows, i64 %pitch, i64 %columns, i64 %channel"
 )
@@ -95,7 +95,7 @@ class _Printer:
 
     def _body(self) -> Iterator[str]:
         """Loops over filters, rows and vectors."""
-        yield from self._data("out", 2)
+        yield from self._data("out", FIRST + len(self.arguments))
         for k, at in self.arguments.items():
             yield from self._data(f"in{k}", at)
         # Values that do not change inside a loop are loaded and splat before it: numbers here, one number per channel below.

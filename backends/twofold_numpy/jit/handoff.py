@@ -39,9 +39,9 @@ from twofold.backend import workers
 from twofold.backend.ledger import HAND_OFFS
 
 from ..memory import scratch_memory
-from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
+from .callables import CONTENT, HEAD, KEEP_GIL, REFUSE_GAPS, builtin_of
 from .compiler import Code, Compiler
-from .llvm_text import llvm_text
+from .llvm_text import FIELDS, llvm_text
 
 #: Positions of the words; words that different threads write are in different cache lines.
 OWNER, FINISHED, REFUSED, LONGEST, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 18, 24, 25, 26, 27, 32, 33, 40
@@ -82,6 +82,7 @@ def module(function: str, x86: bool, **more: str | int) -> str:
     words |= {"FIRST_HELPER": FIRST_HELPER, "HELPER_SIZE": HELPER_SIZE, "PATIENCE": PATIENCE, "LEAST_PATIENCE": LEAST_PATIENCE}
     words |= {"SHORT_WAIT": SHORT_WAIT, "NAP": NAP, "GRACE": GRACE, "MOST_ALONE": MOST_ALONE}
     words |= {"MASK_WORDS": MASK_WORDS, "MASK_BYTES": 8 * MASK_WORDS, "MOST_CORES": 64 * MASK_WORDS, "CORES": CORES}
+    words |= {"REFUSE_GAPS": REFUSE_GAPS, "FLAGS": object.__basicsize__ + FIELDS["flags"]}
     words["APART"] = llvm_text("apart" if sys.platform == "linux" else "not_apart", **words)
     parts = ("board", "pieces", function) if function in IN_PIECES else ("board", function)
     return "".join(llvm_text(part, **words, **more) for part in parts) + "attributes #0 = { nounwind }\n"

@@ -101,9 +101,8 @@ class VectorProducts:
         else:
             self._interleave(address_of(weight), g.filters, address_of(filters), 1, depth, g.taps)
         filters.view(INT32)[:, -1] = self._offsets(weight.reshape(g.filters, -1)) if data.dtype == np.int8 else 0
-        compute, scratch = self._convolution(quads, data.dtype == np.int8)
         out = POOL.empty((g.n, g.filters, *g.out), WORD)
-        compute(image, filters, out, POOL.empty((scratch,), np.dtype(np.uint8)))
+        self._convolution(quads, data.dtype == np.int8)(image, filters, out)
         return out.view(INT32)
 
     def _offsets(self, weight: np.ndarray) -> np.ndarray:

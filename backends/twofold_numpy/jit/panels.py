@@ -25,7 +25,7 @@ COLUMNS = LANES * VECTORS
 ALONE = 1.6
 #: Taps from which products take much longer than storing their sums as rows of places; and taps and places for which this is so although
 #: vectors of places are whole cache lines.
-LEAST, DEEP, NEAR = 64, 256, 1024
+LEAST, DEEP, NEAR = 64, 192, 1024
 #: Places from which packing a weight takes much less time than it saves: of many taps, and of few.
 MANY, SOME, FEW = 784, 196, 512
 #: Arguments of `panel_…`, named as in `panels.ll`; and those that are different for each tile of a run.

@@ -9,7 +9,8 @@ $WORDS
   %data.object = load ptr, ptr %arguments
   %weight.object.at = getelementptr ptr, ptr %arguments, i64 1
   %weight.object = load ptr, ptr %weight.object.at
-  %out.object.at = getelementptr ptr, ptr %arguments, i64 2
+  %out.last = sub i64 %count, 1
+  %out.object.at = getelementptr ptr, ptr %arguments, i64 %out.last
   %out.object = load ptr, ptr %out.object.at
   %data.at = getelementptr i8, ptr %data.object, i64 $DATA
   %data = load ptr, ptr %data.at

@@ -8,24 +8,31 @@ $WORDS
   %data.object = load ptr, ptr %arguments
   %weight.object.at = getelementptr ptr, ptr %arguments, i64 1
   %weight.object = load ptr, ptr %weight.object.at
-  %out.object.at = getelementptr ptr, ptr %arguments, i64 2
+  %out.last = sub i64 %count, 1
+  %out.object.at = getelementptr ptr, ptr %arguments, i64 %out.last
   %out.object = load ptr, ptr %out.object.at
-  %scratch.object.at = getelementptr ptr, ptr %arguments, i64 3
-  %scratch.object = load ptr, ptr %scratch.object.at
   %data.at = getelementptr i8, ptr %data.object, i64 $DATA
   %data = load ptr, ptr %data.at
   %weight.at = getelementptr i8, ptr %weight.object, i64 $DATA
   %weight = load ptr, ptr %weight.at
   %out.at = getelementptr i8, ptr %out.object, i64 $DATA
   %out = load ptr, ptr %out.at
-  %scratch.at = getelementptr i8, ptr %scratch.object, i64 $DATA
-  %scratch.all = load ptr, ptr %scratch.at
-  %scratch.address = ptrtoint ptr %scratch.all to i64
+  %has.scratch = icmp ne i64 %scratch.size, 0
+  br i1 %has.scratch, label %allocate, label %ready
+allocate:
+  %scratch.whole = add i64 %scratch.size, 63
+  %scratch.memory = call ptr @malloc(i64 %scratch.whole)
+  %lacks.memory = icmp eq ptr %scratch.memory, null
+  br i1 %lacks.memory, label %fail, label %align
+align:
+  %scratch.address = ptrtoint ptr %scratch.memory to i64
   %scratch.above = add i64 %scratch.address, 63
   %scratch.aligned = and i64 %scratch.above, -64
   %scratch.begin = inttoptr i64 %scratch.aligned to ptr
-  %scratch.offset = mul i64 %index, %scratch.size
-  %scratch = getelementptr i8, ptr %scratch.begin, i64 %scratch.offset
+  br label %ready
+ready:
+  %scratch = phi ptr [ null, %entry ], [ %scratch.begin, %align ]
+  %scratch.own = phi ptr [ null, %entry ], [ %scratch.memory, %align ]
   %tile = getelementptr i8, ptr %scratch, i64 %tile.offset
   %begin.times = mul i64 %index, %items
   %begin = udiv i64 %begin.times, %pieces
@@ -39,8 +46,8 @@ $WORDS
   %uses.tile = icmp ne i64 %is.tiled, 0
   br label %look
 look:
-  %item = phi i64 [ %begin, %entry ], [ %item.next, %item.done ]
-  %unit.before = phi i64 [ -1, %entry ], [ %unit, %item.done ]
+  %item = phi i64 [ %begin, %ready ], [ %item.next, %item.done ]
+  %unit.before = phi i64 [ -1, %ready ], [ %unit, %item.done ]
   %more.items = icmp ult i64 %item, %end
   br i1 %more.items, label %start, label %over
 start:
@@ -145,8 +152,13 @@ item.done:
   %item.next = add i64 %item, 1
   br label %look
 over:
+  call void @free(ptr %scratch.own)
   ret ptr null
+fail:
+  ret ptr %words
 }
+declare ptr @malloc(i64)
+declare void @free(ptr)
 ; Copies the rows that a band of results reads, channel by channel, with zeros for padding. The table has, for each row of a channel: its
 ; row in the image relative to the band's first, the first of its elements, the first that is not padding and the end of these, all
 ; relative to the copied row. Rows of results are %pitch elements apart.

@@ -1,4 +1,16 @@
-  ; a computation in pieces, after board.ll: holds BLAS to one thread, offers the pieces, and computes those that nobody has begun
+  ; a computation in pieces, after board.ll: holds BLAS to one thread, offers the pieces, and computes those that nobody has begun. A piece
+  ; returns null, or another address if it lacks memory.
+  %mode.at = getelementptr i64, ptr %own, i64 3
+  %mode = load i64, ptr %mode.at
+  %checks = icmp eq i64 %mode, $REFUSE_GAPS
+  br i1 %checks, label %check, label %begin
+check:
+  %has.gaps = call i1 @have_gaps(ptr %arguments, i64 %count)
+  br i1 %has.gaps, label %refuse, label %begin
+refuse:
+  %found = call ptr @PyObject_Vectorcall(ptr %refused, ptr %arguments, i64 %count, ptr null)
+  ret ptr %found
+begin:
   %words = getelementptr i64, ptr %own, i64 $HEAD
   %posts.at.at = getelementptr ptr, ptr %words, i64 1
   %posts.at = load ptr, ptr %posts.at.at
@@ -19,11 +31,15 @@ share:
   %is.offered = call i1 @offer(ptr %board, ptr @piece, ptr %words, ptr %arguments, i64 %count, i64 %pieces, i64 %wakes)
   br i1 %is.offered, label %post, label %alone
 alone:
-  %k = phi i64 [ 0, %entry ], [ 0, %share ], [ %k.next, %each ]
+  %k = phi i64 [ 0, %begin ], [ 0, %share ], [ %k.next, %each ]
+  %failed.before = phi i64 [ 0, %begin ], [ 0, %share ], [ %failed, %each ]
   %is.more = icmp ult i64 %k, %pieces
   br i1 %is.more, label %each, label %release
 each:
   %one = call ptr @piece(ptr %words, ptr %arguments, i64 %count, i64 %k)
+  %has.failed = icmp ne ptr %one, null
+  %failed.one = zext i1 %has.failed to i64
+  %failed = add i64 %failed.before, %failed.one
   %k.next = add i64 %k, 1
   br label %alone
 post:
@@ -32,12 +48,16 @@ post:
   br label %next
 next:
   %own.pieces = phi i64 [ 0, %post ], [ %own.more, %compute ]
+  %own.failed = phi i64 [ 0, %post ], [ %own.failed.more, %compute ]
   %index = call i64 @take(ptr %board)
   %is.over = icmp slt i64 %index, 0
   br i1 %is.over, label %wait, label %compute
 compute:
   %mine = call ptr @piece(ptr %words, ptr %arguments, i64 %count, i64 %index)
   %own.more = add i64 %own.pieces, 1
+  %mine.failed = icmp ne ptr %mine, null
+  %mine.number = zext i1 %mine.failed to i64
+  %own.failed.more = add i64 %own.failed, %mine.number
   br label %next
 wait:
   %theirs = sub i64 %pieces, %own.pieces
@@ -50,13 +70,42 @@ wait:
   %fair = add i64 %theirs.here, $GRACE
   %twice = shl i64 %each.took, 1
   %slow = add i64 %twice, $GRACE
-  %nothing = call i64 @join(ptr %board, i64 %theirs, i64 %fair, i64 %slow, i1 false)
+  %theirs.failed = call i64 @join(ptr %board, i64 %theirs, i64 %fair, i64 %slow, i1 false)
+  %shared.failed = add i64 %own.failed, %theirs.failed
   br label %release
 release:
+  %all.failed = phi i64 [ %failed.before, %alone ], [ %shared.failed, %wait ]
   call void @give_back(ptr %words)
   call void @PyEval_RestoreThread(ptr %thread)
+  %lacks.memory = icmp ne i64 %all.failed, 0
+  br i1 %lacks.memory, label %raise, label %return
+raise:
+  %error = call ptr @PyErr_NoMemory()
+  ret ptr null
+return:
   call void @Py_IncRef(ptr %none)
   ret ptr %none
+}
+; Whether any of the arrays is not C-contiguous.
+define internal i1 @have_gaps(ptr %arguments, i64 %count) noinline nounwind {
+entry:
+  br label %look
+look:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %each ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %each, label %none
+each:
+  %object.at = getelementptr ptr, ptr %arguments, i64 %k
+  %object = load ptr, ptr %object.at
+  %flags.at = getelementptr i8, ptr %object, i64 $FLAGS
+  %flags = load i32, ptr %flags.at
+  %k.next = add i64 %k, 1
+  %is.contiguous = trunc i32 %flags to i1
+  br i1 %is.contiguous, label %look, label %some
+none:
+  ret i1 false
+some:
+  ret i1 true
 }
 ; Holds BLAS to one thread, and returns its number of threads outside. The words of the hold: a lock that is held for some nanoseconds, how
 ; many products hold, and that number.
