@@ -17,7 +17,7 @@ from twofold.backend.kernel import ArrayType, Params
 from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE, SETTINGS
 
-from . import columns, depthwise_gradients, direct, frames, patches, pointwise, winograd
+from . import columns, depthwise_gradients, direct, frames, grouped_tiles, patches, pointwise, winograd
 from .convolution_table import Choice, choice, saving
 from .copies import packed
 from .geometry import Geometry, Kind
@@ -162,10 +162,13 @@ def bound(op: str, params: Params, inputs: Sequence[ArrayType]) -> Callable[[np.
     if compute is direct.convolve and direct.is_whole(g):
         return direct.at_once(g)
 
+    in_tiles = _is_of(compute, winograd) and winograd.is_in_machine_code(g)
+    at_once = grouped_tiles.at_once(kind, g) if in_tiles else partial(compute, g)
+
     def run(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
         # a view may have gaps, and so may a part of a joined result
         if first.flags.c_contiguous and second.flags.c_contiguous and out.flags.c_contiguous:
-            compute(g, first, second, out)
+            at_once(first, second, out)
         else:
             general(first, second, out)
 

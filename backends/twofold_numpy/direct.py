@@ -36,7 +36,7 @@ from .memory import POOL
 from .planes import ITEM, ChannelSums, PackedPlane, Plane, has_phases, parts_of, phases_of, plane_of
 
 #: A convolution in machine code, called with image, weight and result.
-Bound = Callable[..., object]
+Bound = Callable[..., None]
 #: Convolutions over some of the channels, whose sum is one.
 Parts = list[tuple[slice, Bound]]
 Work = Plane | PackedPlane | direct_weights.WeightPlane | ChannelSums

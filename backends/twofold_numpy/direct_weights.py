@@ -23,7 +23,7 @@ from .memory import POOL
 from .planes import ITEM
 from .products import MULTIPLICATION
 
-SumOfBand = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], object]
+SumOfBand = Callable[[np.ndarray, np.ndarray, np.ndarray], object]
 #: Most and least places of a chunk, bytes of the images of a chunk in a band, and windows of a band: a sum over more would be less exact.
 RUN, SHORT, BAND, WINDOWS = 144, 32, 1 << 20, 1 << 14
 #: Bytes whose multiples share few lines of the cache.

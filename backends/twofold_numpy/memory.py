@@ -12,6 +12,7 @@ from contextlib import suppress
 from ctypes import addressof, c_char
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def allocator(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Callable[[
     return partial(np.empty if nbytes < ALIGNED else aligned if nbytes < POOLED else POOL.empty, shape, dtype)
 
 
-def _address(block: np.ndarray) -> int:
+def _address(block: Any) -> int:
     """The address of a block of bytes."""
     return addressof(c_char.from_buffer(block))  # in a quarter of the time of `__array_interface__`
 

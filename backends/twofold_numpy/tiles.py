@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes
 
@@ -79,6 +80,16 @@ class Images(NamedTuple):
     def of(cls, x: np.ndarray) -> "Images":
         """Those of an array."""
         return cls(x.shape[1], x.shape[2:], x.strides)
+
+    @classmethod
+    def plain(cls, channels: int, size: Sizes) -> "Images":
+        """Those of an array without gaps."""
+        height, width = size
+        return cls(channels, size, (4 * channels * height * width, 4 * height * width, 4 * width, 4))
+
+    def like(self, number: int) -> np.ndarray:
+        """So many images of this layout, for their strides only: they have no memory of their own."""
+        return as_strided(np.empty(1, np.float32), (number, self.channels, *self.size), self.strides)
 
     def is_last(self, step: int = 1) -> bool:
         """Whether the channels of a pixel, not every ``step``-th of a row, are next to each other; rows of one pixel have any stride."""

@@ -8,14 +8,12 @@ Machine code also takes kernels of 2x2 and 5x5, with other results per tile, and
 convolution is the sum of four with kernels of half the size, each of which meets every other pixel of every other row (see `image_phases`).
 
 Sources: Winograd, "Arithmetic complexity of computations", 1980; Lavin & Gray, "Fast algorithms for convolutional neural networks",
-2016. The interpolation points are 0, ±3/4, ±3/2 and infinity (after Barabasz et al., "Error analysis and improving the accuracy of
-Winograd convolution for deep neural networks", 2020), with a quarter of the error of integer points.
+2016.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -23,57 +21,21 @@ from numpy.lib.stride_tricks import as_strided
 from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE
 
+from . import grouped_tiles
 from .copies import copy_alone, packed
 from .geometry import Geometry
-from .image_blocks import ImageBlock, ImageBlocks, SharedImageBlocks, Total, for_images, sum_over_images
-from .image_phases import ImagePhase, image_phases_of
+from .image_blocks import ImageBlock, SharedImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 from .products import multiply
-from .tiles import (
-    PRODUCTS,
-    STEP,
-    SUMS,
-    TRANSFORMS,
-    Images,
-    Matrix,
-    Tiling,
-    apart,
-    are_grouped,
-    by_position,
-    has_form,
-    in_groups,
-    in_machine_code,
-    is_usual,
-    results_of,
-)
+from .tiles import Images, Matrix, apart, are_grouped, by_position, has_form, is_usual
+from .winograd_matrices import KERNEL, RESULTS, TILE, Transforms, matrices, transforms
 
 #: ``transform(to, steps, source, steps, sizes)`` applies a matrix along both axes of tiles: see `Tiles.steps`.
 Transform = Callable[[np.ndarray, Sequence[int], np.ndarray, Sequence[int], Sequence[int]], None]
 #: Filled by the adapter: give the transform of a matrix in machine code, or None.
 IN_MACHINE_CODE: list[Callable[[Matrix], Transform | None]] = []
-POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
-#: Along one axis, the size of usual kernels, the results of a tile with these and its pixels; and its positions.
-KERNEL, RESULTS, TILE = 3, 4, 6
+#: The positions of a tile of usual kernels.
 POSITIONS = TILE * TILE
-
-
-def _transforms(kernel: int = KERNEL, results: int = RESULTS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The 1-d transforms (of_data, of_kernel, to_results): result = to_results · ((of_kernel · kernel) * (of_data · data)).
-
-    This is the transpose of the Toom-Cook algorithm, which multiplies polynomials by their values at points.
-    """
-    tile = results + kernel - 1
-    points = POINTS[: tile - 1]
-    values = [[p**k for k in range(tile)] for p in points]
-    # the denominators of Lagrange's interpolation; the point at infinity gives the last row, the leading coefficient
-    denominators = [math.prod(p - q for q in points if q != p) for p in points]
-    to_results = np.array([[v[k] for v in values] + [float(k == results - 1)] for k in range(results)])
-    of_kernel = np.array([[x / d for x in v[:kernel]] for v, d in zip(values, denominators, strict=True)] + [[0] * (kernel - 1) + [1]])
-    of_data = np.zeros((tile, tile))
-    for k, p in enumerate(points):
-        of_data[k, : tile - 1] = np.poly([q for q in points if q != p])[::-1]
-    of_data[-1] = np.poly(points)[::-1]
-    return of_data, of_kernel, to_results
 
 
 def _in_a_plane(matrix: np.ndarray) -> np.ndarray:
@@ -82,36 +44,13 @@ def _in_a_plane(matrix: np.ndarray) -> np.ndarray:
 
 
 #: The 2-d transforms: (36, 36) of a tile of data, (36, 9) of a kernel, (16, 36) to a tile of results.
-OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
-#: Bytes of a block of transformed tiles that machine code multiplies, which the cache of a core holds, and of one with large kernels.
-BLOCK, LARGEST_BLOCK = 1 << 20, 4 << 20
-
-
-T = TypeVar("T")
-
-
-class Transforms(NamedTuple, Generic[T]):
-    """The transforms, as matrices or in machine code; ``of_rotated`` is that of kernels rotated by half a turn."""
-
-    of_data: T
-    to_results: T
-    from_results: T
-    of_kernel: T
-    of_rotated: T
-
-
-@cache
-def _matrices(kernel: int = KERNEL, results: int = RESULTS) -> Transforms[Matrix]:
-    """The 1-d transforms."""
-    of_data, of_kernel, to_results = _transforms(kernel, results)
-    found = of_data, to_results, to_results.T, of_kernel, of_kernel[:, ::-1]
-    return Transforms(*[tuple(map(tuple, matrix.tolist())) for matrix in found])
+OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, transforms())
 
 
 @cache
 def _in_machine_code() -> Transforms[Transform] | None:
     """The transforms in machine code, or None."""
-    made = [next(filter(None, (make(matrix) for make in IN_MACHINE_CODE)), None) for matrix in _matrices()]
+    made = [next(filter(None, (make(matrix) for make in IN_MACHINE_CODE)), None) for matrix in matrices()]
     found = [transform for transform in made if transform is not None]
     return Transforms(*found) if len(found) == len(made) else None
 
@@ -127,52 +66,6 @@ def is_applicable(g: Geometry) -> bool:
 def is_in_machine_code(g: Geometry) -> bool:
     """Whether machine code transforms the images as they are, and multiplies their tiles in groups of channels."""
     return are_grouped(g) and _in_machine_code() is not None
-
-
-class GroupedTiles(ImageBlocks):
-    """Blocks of tiles in groups of channels, which machine code transforms; a row of an `ImageBlock` is a row of tiles.
-
-    Threads share the work on a block, so blocks need not be as many as threads.
-
-    Parameters
-    ----------
-    g, out
-        The convolution, and the size of the images whose parts the tiles stand for.
-    channels
-        The most channels of tiles.
-    """
-
-    def __init__(self, g: Geometry, out: Sizes, channels: int) -> None:
-        kernel = g.kernel[0] // g.stride[0]
-        self.results = results_of(kernel, out)
-        self.matrices = _matrices(kernel, self.results)
-        self.positions = len(self.matrices.of_data) ** 2
-        down, self.across = (-(-o // self.results) for o in out)
-        row_bytes = 4 * self.across * self.positions * in_groups(channels)
-        # each block transforms all kernels, or reads and writes all sums of a weight's gradient: it has half as many numbers at least
-        nbytes = max(BLOCK, min(2 * self.positions * g.filters * g.channels * math.prod(g.stride), LARGEST_BLOCK))
-        super().__init__(g, down, row_bytes, nbytes)
-
-    def blocks(self) -> Iterator[ImageBlock]:
-        """All of them."""
-        for first, count in self.images_of():
-            yield from self.blocks_of(first, count)
-
-    def buffer(self, channels: int) -> np.ndarray:
-        """Memory for the tiles of a block."""
-        return _empty(self.positions * apart(self.images * self.band * self.across * in_groups(channels)))
-
-    def transformed(
-        self, block: ImageBlock, x: np.ndarray, phases: Sequence[ImagePhase], matrix: Matrix, buffer: np.ndarray
-    ) -> tuple[Tiling, np.ndarray]:
-        """The tiles of the phases of a block of images (n, channels, h, w), transformed by a matrix into a buffer."""
-        channels, some = len(phases) * x.shape[1], x[block.first : block.first + block.images]
-        tiles = by_position(buffer, self.positions, block.images * block.rows * self.across * in_groups(channels))
-        tiling = Tiling(block.images, block.top, block.rows, self.across, channels, self.results, phases[0].stride, tiles.strides[0])
-        for number, phase in enumerate(phases):
-            images = phase.of(some)
-            in_machine_code(TRANSFORMS, tiling, Images.of(images), phase.pad, matrix)(images, tiles[:, number * STEP :])
-        return tiling, tiles
 
 
 class Tiles(SharedImageBlocks):
@@ -342,7 +235,7 @@ def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
     if is_in_machine_code(g):
-        _correlate_in_machine_code(g, data, image_phases_of(g), packed(weight), out)
+        grouped_tiles.correlation(g, Images.of(data), Images.of(out))(data, packed(weight), out)
         return
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
     _correlate(make, data, _kernels(weight), g.pad, out)
@@ -351,16 +244,7 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray,
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
     if is_in_machine_code(g):
-        weight = packed(weight)
-        for phase in image_phases_of(g):
-            (y, x), part = phase.at, phase.of(out)
-            pad = tuple([k // phase.stride - 1 - p for k, p in zip(g.kernel, phase.pad, strict=True)])
-            # no window may reach the last pixels: their gradient is zero, which sums of transformed numbers would not give exactly
-            down, across = (o + p for o, p in zip(g.out, pad, strict=True))
-            part[:, :, down:], part[:, :, :, across:] = 0, 0
-            part = part[:, :, :down, :across]
-            if part.size:  # images of one row have no other phase
-                _correlate_in_machine_code(g, result, [ImagePhase(pad)], weight[:, :, y:, x:], part, is_of_data=True)
+        grouped_tiles.gradient_of_data(g, Images.of(result), Images.of(out))(result, packed(weight), out)
         return
     pad = tuple([k - 1 - p for k, p in zip(g.kernel, g.pad, strict=True)])
     make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
@@ -376,24 +260,10 @@ def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray,
     for_images(make, process)
 
 
-def _correlate_in_machine_code(
-    g: Geometry, data: np.ndarray, phases: Sequence[ImagePhase], weight: np.ndarray, out: np.ndarray, is_of_data: bool = False
-) -> None:
-    """Correlate phases of images with the kernels of a weight; for the gradient of the data with rotated ones of one phase."""
-    channels = len(phases) * data.shape[1]
-    work = GroupedTiles(g, out.shape[2:], channels)
-    matrices, buffer = work.matrices, work.buffer(channels)
-    of_kernel = matrices.of_rotated if is_of_data else matrices.of_kernel
-    for block in work.blocks():
-        tiling, tiles = work.transformed(block, data, phases, matrices.of_data, buffer)
-        part = block._replace(top=work.results * block.top, rows=work.results * block.rows).of(out)
-        of = tiling, Images.of(part), of_kernel, matrices.to_results, is_of_data, g.stride[0]
-        in_machine_code(PRODUCTS, *of)(weight, tiles, part)
-
-
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_weight`` into ``out``: products are summed over tiles and transformed back once."""
-    if _sum_in_machine_code(g, data, result, out):
+    if is_in_machine_code(g):
+        grouped_tiles.gradient_of_weight(g, Images.of(data), Images.of(result))(data, result, out)
         return
 
     def process(work: Tiles, first: int, count: int, total: Total) -> None:
@@ -405,22 +275,3 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
     sum_over_images(partial(Tiles, g, g.out, g.channels, g.filters, nbytes), process, sums)
     # the transpose of the kernels' transform: 36 positions back to 9 elements
     multiply(sums.reshape(POSITIONS, -1).T, OF_KERNEL, out.reshape(-1, KERNEL * KERNEL))
-
-
-def _sum_in_machine_code(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> bool:
-    """`convolve_weight` with tiles in groups of channels; False if no machine code does."""
-    if not is_in_machine_code(g):
-        return False
-    phases = image_phases_of(g)
-    channels = len(phases) * g.channels
-    work = GroupedTiles(g, g.out, max(channels, g.filters))
-    matrices = work.matrices
-    to_kernel = tuple(zip(*matrices.of_kernel, strict=True))
-    blocks, buffers = [*work.blocks()], [work.buffer(count) for count in (channels, g.filters)]
-    sums = _empty(work.positions * g.filters * channels if len(blocks) > 1 else 0)
-    for k, block in enumerate(blocks):
-        of, tiles = work.transformed(block, data, phases, matrices.of_data, buffers[0])
-        of_results, results = work.transformed(block, result, [ImagePhase((0, 0))], matrices.from_results, buffers[1])
-        ends = k == 0, k == len(blocks) - 1
-        in_machine_code(SUMS, of, of_results, to_kernel, *ends)(tiles, results, sums, out)
-    return True

@@ -17,7 +17,7 @@ import twofold as mx
 from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.graph.tables import drop_generation
-from twofold_numpy import convolution, image_blocks, products, tiles, tune, winograd
+from twofold_numpy import convolution, grouped_tiles, image_blocks, products, tiles, tune, winograd, winograd_matrices
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
@@ -233,18 +233,18 @@ def test_tiles_of_groups_of_channels_give_the_same_bits_in_every_layout(
 ):
     monkeypatch.setattr(SETTINGS, "jit", True)
     made = []
-    monkeypatch.setattr(winograd, "in_machine_code", lambda *of: made.append(of) or tiles.in_machine_code(*of))
+    monkeypatch.setattr(grouped_tiles, "in_machine_code", lambda *of: made.append(of) or tiles.in_machine_code(*of))
     g = Geometry(images, channels, filters, 1, size, (kernel, kernel), (stride, stride), (1, 1), (pad, pad))
     draw = np.random.default_rng(4)
     first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
     exact = np.empty(shape_of(kind, g))
     algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
-    plain, blocks = (0, 1, 2, 3), (winograd.BLOCK, 1)
+    plain, blocks = (0, 1, 2, 3), (grouped_tiles.BLOCK, 1)
     outs: dict[int, list[np.ndarray]] = {block: [] for block in blocks}
     for block, threads, order in product(blocks, (1, 2), (plain, (0, 2, 3, 1))):
         monkeypatch.setattr(SETTINGS, "threads", threads)
-        monkeypatch.setattr(winograd, "BLOCK", block)
-        monkeypatch.setattr(winograd, "LARGEST_BLOCK", block)
+        monkeypatch.setattr(grouped_tiles, "BLOCK", block)
+        monkeypatch.setattr(grouped_tiles, "LARGEST_BLOCK", block)
         out = in_order(np.full(exact.shape, np.nan), plain if kind == "weight" else order)
         algorithm(kind, Choice("winograd", 1 << 22))(g, in_order(first, order), in_order(second, order if kind == "weight" else plain), out)
         np.testing.assert_allclose(out, exact, rtol=0, atol=2e-5 * abs(exact).max())
@@ -305,7 +305,7 @@ def test_no_convolution_has_more_pieces_than_are_numbered(channels, filters, mon
         monkeypatch.setattr(module, "shared_words", lambda *words, of=of: numbers.append(words[2]) or of(*words))
         module._bound.cache_clear()
     data, results = (tiles.Tiling(1, 0, 1, 1, n, 4, 1, 64 * n) for n in (channels, filters))
-    matrices = winograd._matrices()
+    matrices = winograd_matrices.matrices()
     to_results, of_kernel, rotated = matrices.to_results, matrices.of_kernel, matrices.of_rotated
     tiles.in_machine_code(tiles.PRODUCTS, data, tiles.Images(filters, (1, 1), (4, 4, 4, 4)), of_kernel, to_results, False, 1)
     tiles.in_machine_code(tiles.PRODUCTS, results, tiles.Images(channels, (1, 1), (4, 4, 4, 4)), rotated, to_results, True, 1)
@@ -398,7 +398,7 @@ def test_which_convolutions_may_have_tiles(kernel, stride, pad, dilate, channels
 
 @pytest.mark.parametrize(("size", "results"), [(size, results) for size, several in tiles.FORMS.items() for results in several])
 def test_winograd_transforms_match_their_interpolation_points(size, results):
-    of_data, of_kernel, to_results = winograd._transforms(size, results)
+    of_data, of_kernel, to_results = winograd_matrices.transforms(size, results)
     data, kernel = np.arange(size + results - 1.0), np.array([2.0, -1.0, 3.0, 0.5, -2.0])[:size]
     want = [data[k : k + size] @ kernel for k in range(results)]
     np.testing.assert_allclose(to_results @ ((of_kernel @ kernel) * (of_data @ data)), want, rtol=1e-14, atol=1e-14)

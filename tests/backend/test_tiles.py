@@ -46,5 +46,5 @@ def test_transforms_are_compiled_once_for_any_number_of_tiles_and_filters(monkey
 
 @pytest.mark.parametrize("stride", range(1, tiles.MOST_STRIDE + 1))
 def test_a_group_has_the_same_channels_of_each_phase(stride):
-    """`GroupedTiles.transformed` and the machine code find a phase's channels of a group some channels after those of the one before it."""
+    """`GroupedTiles.transform` and the machine code find a phase's channels of a group some channels after those of the one before it."""
     assert tiles.CHANNELS % (tiles.STEP * stride**2) == 0
