@@ -216,8 +216,9 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
     """
     waiting = _local.__dict__.setdefault("waiting", OrderedDict())
     blocks = waiting.pop(kinds, None) or [aligned(shape, NUMPY[kind]) for kind, shape in kinds]
+    is_kept = sum([b.nbytes for b in blocks]) <= MAX_BYTES
     kernel(*arrays, lo, hi, blocks)
-    if sum(b.nbytes for b in blocks) <= MAX_BYTES:
+    if is_kept:
         waiting[kinds] = blocks
         if len(waiting) > MAX_KERNELS:
             waiting.popitem(last=False)

@@ -173,7 +173,7 @@ class NumpyNamespace(Referenced):
     # shapes
     @staticmethod
     def reshape(x, *, shape):
-        return np.reshape(x, shape)
+        return x.reshape(shape)
 
     @staticmethod
     def permute_dims(x, *, axes):
