@@ -210,6 +210,8 @@ def decoding(data: Buffer) -> Iterator[Image]:
     except pillow.UnidentifiedImageError:
         raise FormatError("not an image, or a damaged one", f"data that start with {bytes(memoryview(data)[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, TypeError, EOFError) as error:  # Pillow takes texts and fractions of files for numbers
+        # from Python 3.12 on its frames lead to that of `contextlib`, which holds it: the cycle would keep the callers' files open
+        error.__traceback__ = None
         raise FormatError(f"not an image, or a damaged one: {error}") from None
 
 

@@ -116,6 +116,7 @@ class RecordLoader:
         try:
             yield
         except FormatError as error:
+            error.__traceback__ = None  # a cycle from Python 3.12 on, as in `formats.images.decoding`
             raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.records.path_of(key)) from None
 
     def normalize(self, pixels: np.ndarray, rng: np.random.Generator, out: np.ndarray) -> None:
