@@ -80,7 +80,10 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
             raise
         if isinstance(error, MXNetError):
             named = _naming(error, op)
-            raise named from named.__cause__ if named is error else error
+            try:
+                raise named from named.__cause__ if named is error else error
+            finally:
+                del named  # its frames have this one among them: the cycle would keep the arrays of all of them until a collection
         if not inputs:
             raise ShapeError(f"{op.spoken}: there are no inputs", None, "pass at least one array") from error
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)

@@ -63,4 +63,7 @@ def user_code(what: str) -> Iterator[None]:
         raise
     except unless_signalled(Exception) as error:
         reason = f": {error}" if str(error) else ""
+        # without this function's own frame: from Python 3.12 on it leads to that of `contextlib`, which holds the error, and the cycle
+        # would keep the arrays of the frames around
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
         raise MXNetError(f"{what} raised {type(error).__name__}{reason}", None, SEE_CAUSE) from error
