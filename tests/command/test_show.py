@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import subprocess
 import sys
 import zipfile
 from html.parser import HTMLParser
@@ -464,3 +465,15 @@ def test_damaged_files_are_faults_and_never_crashes(shared: Path, tmp_path: Path
                 continue  # its kind is not to be told any more
             content_page(content)
             assert content.fault is None or isinstance(content.fault, FormatError)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+@pytest.mark.parametrize("rows", [1, 40_000])
+def test_output_that_cannot_be_written_is_told_in_one_line(tmp_path: Path, rows: int):
+    """Whether it is written at the end or, if there is more of it than the buffer holds, on the way."""
+    mx.nd.save(str(tmp_path / "a.params"), {f"array{k:05}": mx.nd.ones(1) for k in range(rows)})
+    command = [sys.executable, "-m", "twofold", "show", str(tmp_path / "a.params")]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["twofold: [Errno 28] No space left on device"]

@@ -254,6 +254,9 @@ def test_what_cannot_be_saved_or_loaded(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="step=-1"):
         saved(tmp_path, -1, 1)
     store = mx.kv.create("local")
+    with pytest.raises(ParameterError, match=r"JSON cannot represent `own`.*float32"):
+        mx.kv.save_checkpoint(tmp_path, 1, store, ARRAYS, own={"loss": np.float32(1)})
+    assert not list(tmp_path.iterdir())
     mx.kv.save_checkpoint(tmp_path, 1, store, ARRAYS)
     with pytest.raises(FormatError, match="without states"):
         mx.kv.load_checkpoint(tmp_path, store).load_states(lambda name: None)

@@ -40,3 +40,19 @@ def test_a_recorded_array_is_refused():
     x.attach_grad()
     with autograd.record(), pytest.raises(mx.MXNetError, match="from_dlpack has no gradient"):
         np.from_dlpack(x * 2)
+
+
+class OfBfloat16:
+    """What PyTorch has: a tensor of a dtype that NumPy lacks."""
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        raise RuntimeError("Unsupported dtype in DLTensor.")
+
+
+@pytest.mark.parametrize("module", [np, mx.nd], ids=["np", "nd"])
+def test_a_dtype_that_numpy_lacks_is_refused_in_our_words(module):
+    with pytest.raises(mx.MXNetError, match=r"no such dtype.*OfBfloat16.*cast it to float32"):
+        module.from_dlpack(OfBfloat16())

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Container, Sequence
 from importlib import import_module
 
-from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError, printable
+from ..errors import FormatError, LaunchError, MissingDependency, ParameterError, printable
 from ..suggestions import did_you_mean
 
 #: The programs by name, with their descriptions for ``-h``. The module of a program is imported when the program is asked for.
@@ -48,16 +48,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     given = _parsed(words)
     try:
-        return given.program.execute(given)
+        status = given.program.execute(given)
+        if given.name != "run":
+            sys.stdout.flush()
+        return status
     except LaunchError as error:
         return _failed(error, NOT_STARTED)
-    except (BrokenPipeError, MissingDependency, FileAccessError, FormatError) as error:
+    except (OSError, MissingDependency, FormatError) as error:
         if given.name == "run":
             raise  # it is the script's own error, and its traceback is useful
-        if isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, has enough
+        if isinstance(error, BrokenPipeError) or not _is_written():
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at exit
-            return 1
+            # the reader of the output, such as `head`, has enough; or the disk is full
+            return 1 if isinstance(error, BrokenPipeError) else _failed(error, 1)
         return _failed(error, DAMAGED if isinstance(error, FormatError) else 1)
+
+
+def _is_written() -> bool:
+    """Whether all output is written: not if nobody reads it, or the disk is full."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:

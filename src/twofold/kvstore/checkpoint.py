@@ -150,10 +150,14 @@ def save_checkpoint(
     ClusterError
         If the states of the optimizer differ between workers.
     ParameterError
-        If ``step`` is negative or ``keep`` is below 1.
+        If ``step`` is negative or ``keep`` is below 1, or JSON cannot represent ``own``.
     """
     if step < 0 or keep < 1:
         raise ParameterError("save_checkpoint: no such step, or nothing to keep", f"step={step}, keep={keep}", "pass step >= 0, keep >= 1")
+    try:
+        json.dumps(own)  # before the others wait for this worker
+    except (TypeError, ValueError) as error:
+        raise ParameterError("save_checkpoint: JSON cannot represent `own`", str(error), "pass numbers, strings, lists and dicts") from None
     files, states = _Files(folder, step), [0, 0]
     make_folder(folder)
     # A step that is written again: its index must not count while some shares are new and others old. All workers remove it, each before

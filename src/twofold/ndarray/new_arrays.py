@@ -187,7 +187,8 @@ def from_dlpack(dlpack: object) -> NDArray:
     Raises
     ------
     DTypeError
-        If it is neither, or its memory is on a device other than a CPU or an NVIDIA GPU.
+        If it is neither, its dtype is one that NumPy lacks (on the CPU, bfloat16), or its memory is on a device other than a CPU or an
+        NVIDIA GPU.
     """
     return exchanged(NDArray, dlpack)
 
@@ -211,6 +212,9 @@ def exchanged(cls: type[A], dlpack: object, copy: bool | None = None) -> A:
         raise DTypeError(
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "pass an array or an unused capsule"
         ) from None
+    except RuntimeError as error:  # NumPy's, of dtypes that it lacks
+        given = f"{type(dlpack).__name__}: {error}"
+        raise DTypeError("from_dlpack: NumPy has no such dtype", given, "cast it to float32 first") from None
     if isinstance(data, np.ndarray):
         # NumPy marks every bare capsule read-only, so the flag is meaningful for arrays only.
         is_shared = data.flags.c_contiguous and (source is not dlpack or data.flags.writeable)
