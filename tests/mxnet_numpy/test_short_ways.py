@@ -217,3 +217,12 @@ def test_in_place_operators_of_recorded_arrays_are_recorded():
 def test_operators_in_place_and_comparisons_of_elements_enter_few_functions(call, most):
     own = arrays()
     assert frames(lambda: eval(call, own)) <= most + 1
+
+
+@pytest.mark.parametrize("size", [2, 300_000])
+def test_the_negative_of_bools_is_an_integer(size):
+    """As of MXNet's operator, which multiplies by -1: ``-(np.array([1., -2.]) > 0)`` is ``array([-1, 0], dtype=int64)``."""
+    positive = np.array([1.0, -2.0] * (size // 2)) > 0
+    for found in (-positive, (-positive.reshape(2, -1)).reshape(-1)):
+        assert found.dtype == "int64"
+        assert found.asnumpy().tolist() == [-1, 0] * (size // 2)

@@ -66,7 +66,12 @@ def _in_place(op: Op, name: str) -> Callable[..., Any]:
 
 def _unary(op: Op, name: str) -> Callable[..., Any]:
     function = getattr(FUNCTIONS, name)
-    return specialise(op, ndarray, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
+
+    def general(self: Any) -> Any:
+        # MXNet's operator multiplies by -1, which makes integers of bools
+        return self * -1 if name == "negative" and self._dtype == "bool" else function(self)
+
+    return specialise(op, ndarray, (ndarray,), legacy=True, arity=1, general=general)
 
 
 #: The operands that the methods of operators take without a conversion.
