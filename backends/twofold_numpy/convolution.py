@@ -66,10 +66,7 @@ def convolve_packed(
         return convolve(data, filters.reshape(shape), out, **params)
     if out is None:
         out = POOL.empty(shape_of("forward", g), data.dtype)
-    into = out if out.flags.c_contiguous else POOL.empty(out.shape, out.dtype)
-    direct.convolve_packed(g, packed(data), weight, into)
-    if into is not out:
-        out[...] = into
+    direct.convolve_packed(g, data, weight, out)
     return out
 
 
@@ -162,8 +159,7 @@ def bound(op: str, params: Params, inputs: Sequence[ArrayType]) -> Callable[[np.
     if compute is direct.convolve and direct.is_whole(g):
         return direct.at_once(g)
 
-    in_tiles = _is_of(compute, winograd) and winograd.is_in_machine_code(g)
-    at_once = grouped_tiles.at_once(kind, g) if in_tiles else partial(compute, g)
+    at_once = grouped_tiles.at_once(kind, g) if _is_in_tiles(compute, g) else partial(compute, g)
 
     def run(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
         # a view may have gaps, and so may a part of a joined result
@@ -206,6 +202,11 @@ def takes_channels_last(compute: Algorithm) -> bool:
     return _is_of(compute, patches, winograd)
 
 
+def _is_in_tiles(compute: Algorithm, g: Geometry) -> bool:
+    """Whether an algorithm is Winograd's, in machine code from images to results."""
+    return _is_of(compute, winograd) and winograd.is_in_machine_code(g)
+
+
 def _is_of(compute: Algorithm, *modules: ModuleType) -> bool:
     """Whether an algorithm is a function of one of these modules with parameters given."""
     return isinstance(compute, partial) and compute.func.__module__ in [module.__name__ for module in modules]
@@ -222,7 +223,7 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
     compute = chosen(kind, g, computed, SETTINGS.winograd)
     if not takes_channels_last(compute):
         return None
-    if _is_of(compute, winograd) and winograd.is_in_machine_code(g):
+    if _is_in_tiles(compute, g):
         return 0.0  # it reads either order
     images = math.prod(shape_of("data", g)) + math.prod(shape_of("forward", g))
     # the table is for one thread: threads share an algorithm's copies like its other work

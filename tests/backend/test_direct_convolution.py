@@ -139,11 +139,22 @@ def test_runs_that_end_with_half_a_vector_are_computed_in_longer_tiles():
     assert ends == [1, 1, 0]
 
 
-def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory():
+def tilings_of(of, name, monkeypatch):
+    """What machine code is bound to for a convolution, by `direct._forward` or `direct._phases`."""
+    bound, bind = [], jit_direct._in_pieces
+    monkeypatch.setattr(jit_direct, "_in_pieces", lambda *parts, **more: bound.append(parts[3]) or bind(*parts, **more))
+    direct.forget()
+    of(GEOMETRIES[name])
+    return bound
+
+
+def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(monkeypatch):
     plane = planes.plane_of(GEOMETRIES["many places"])
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
+    [tiling] = tilings_of(direct._forward, "many places", monkeypatch)
+    assert tiling.words["scratch.size"] == 0
     # the run of 1,000 places is cut into four chunks of five blocks of three vectors, and the rest; each for eight filters
     assert overwriting["chunk.places"] == 5 * 3 * 16
     assert overwriting["scratch.size"] == 5 * 3 * 64 * 8
@@ -151,7 +162,7 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
     assert words_of(tune.geometry(1, 64, 14, 64, 1))["chunk.places"] == 14 * 14
 
 
-def test_depthwise_convolutions_are_computed_without_copies():
+def test_depthwise_convolutions_are_computed_without_copies(monkeypatch):
     found = {name: planes.plane_of(g) for name, g in GEOMETRIES.items()}
     named = {name for name, p in found.items() if depthwise.is_depthwise(p, 512)}
     assert named == {name for name in GEOMETRIES if name.startswith("each channel by itself")}
@@ -161,6 +172,10 @@ def test_depthwise_convolutions_are_computed_without_copies():
     assert not depthwise.is_depthwise(plane._replace(stride=(1, 3)), 512)
     assert depthwise.tiling_of(plane, 1).pieces == 1
     assert depthwise.tiling_of(plane, 2).pieces == 2
+    bits = compiler().machine.vector_bits
+    for of in (direct._forward, direct._phases):
+        [tiling] = tilings_of(of, "each channel by itself", monkeypatch)
+        assert (tiling.words.get("scratch.size", 0) == 0) == (bits >= depthwise.LEAST_BITS)
 
 
 def test_arrays_with_gaps_are_copied(monkeypatch):
