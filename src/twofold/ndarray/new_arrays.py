@@ -207,14 +207,11 @@ def exchanged(cls: type[A], dlpack: object, copy: bool | None = None) -> A:
         raise DTypeError("from_dlpack: device type is not supported", f"DLPack device type {kind}", "copy it to the CPU first")
     device = interned("gpu", number) if kind in GPU_KINDS else CPU
     try:
-        data = np.from_dlpack(source) if device.is_host else _on_gpu(source, device, source is not dlpack)  # type: ignore[arg-type]
+        data = _on_host(source) if device.is_host else _on_gpu(source, device, source is not dlpack)
     except (TypeError, ValueError, AttributeError, BufferError) as error:
         raise DTypeError(
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "pass an array or an unused capsule"
         ) from None
-    except RuntimeError as error:  # NumPy's, of dtypes that it lacks
-        given = f"{type(dlpack).__name__}: {error}"
-        raise DTypeError("from_dlpack: NumPy has no such dtype", given, "cast it to float32 first") from None
     if isinstance(data, np.ndarray):
         # NumPy marks every bare capsule read-only, so the flag is meaningful for arrays only.
         is_shared = data.flags.c_contiguous and (source is not dlpack or data.flags.writeable)
@@ -226,6 +223,14 @@ def exchanged(cls: type[A], dlpack: object, copy: bool | None = None) -> A:
         data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))
     found = _wrap_pinned(cls, data, device)
     return found.copy() if copy else found
+
+
+def _on_host(source: Exporter) -> np.ndarray:
+    try:
+        return np.from_dlpack(source)  # type: ignore[arg-type]
+    except RuntimeError as error:
+        given = f"{type(source).__name__}: {error}"
+        raise DTypeError("from_dlpack: NumPy has no such dtype", given, "cast it to float32 first") from None
 
 
 def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
