@@ -245,6 +245,13 @@ def _packs(params: Params, inputs: Sequence[ArrayType]) -> int:
     return 0 if g is None else width(g)
 
 
+def _treats_images_alike(params: Params, inputs: Sequence[ArrayType], images: int) -> bool:
+    with IMPORTING:
+        from .convolution import treats_images_alike
+
+    return treats_images_alike(params, inputs, images)
+
+
 def _computes(op: str, params: Params, inputs: Sequence[ArrayType]) -> bool:
     """Whether windows are computed by their own machine code: those that overlap, and gradients.
 
@@ -270,6 +277,7 @@ MACHINE_CODE = replace(
     fuses_from=_fuses_from,
     takes_epilogue=_takes_epilogue,
     packs=_packs,
+    treats_images_alike=_treats_images_alike,
     computes=_computes,
     host_code=MachineCode(),
 )

@@ -6,6 +6,7 @@ is the same in every mode of execution.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import ModuleType
 from typing import TypedDict, Unpack, get_args
@@ -233,13 +234,34 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
 
 def direct_geometry(params: Params, inputs: Sequence[ArrayType]) -> Geometry | None:
     """The geometry of a convolution that is computed by the direct algorithm at once; None for any other."""
+    g = _of_machine_code(params, inputs)
+    return g if g is not None and _is_direct(g) else None
+
+
+def treats_images_alike(params: Params, inputs: Sequence[ArrayType], images: int) -> bool:
+    """Whether so many images at a time are computed by the machine code that computes all: neither depends on how many come together."""
+    g = _of_machine_code(params, inputs)
+    if g is None:
+        return False
+    ways = [(_is_direct(part), _is_in_tiles(_forward(part), part)) for part in (g, replace(g, n=images))]
+    return ways[0] == ways[1] and any(ways[0])
+
+
+def _of_machine_code(params: Params, inputs: Sequence[ArrayType]) -> Geometry | None:
+    """The geometry of a convolution that machine code may compute; None if it does not take the operands."""
     data, weight = inputs
     shape = params.get("shape", weight.shape)  # of a weight in panels
     if params.get("channels_last") or not data.dtype == weight.dtype == "float32" or not math.prod(data.shape) * math.prod(shape):
         return None
-    g = _geometry(*data.shape[:2], shape[0], data.shape[2:], shape[2:], **_facts(params))
-    is_direct = chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd) is direct.convolve
-    return g if is_direct and direct.is_whole(g) else None
+    return _geometry(*data.shape[:2], shape[0], data.shape[2:], shape[2:], **_facts(params))
+
+
+def _is_direct(g: Geometry) -> bool:
+    return _forward(g) is direct.convolve and direct.is_whole(g)
+
+
+def _forward(g: Geometry) -> Algorithm:
+    return chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd)
 
 
 def shape_of(kind: Kind, g: Geometry) -> Sizes:

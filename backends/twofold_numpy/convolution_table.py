@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +56,8 @@ def features(g: Geometry) -> tuple[float, ...]:
     return tuple(math.log(max(1, s)) for s in sizes)
 
 
+#: The places of results beyond which further images of a batch take as long as the first ones, with either of these algorithms.
+PLACES = 1024
 #: The choices of the direct algorithm, which chooses its blocks itself, and of Winograd's in machine code.
 DIRECT, WINOGRAD = Choice("direct", 0), Choice("winograd", 8 << 20)
 
@@ -64,11 +67,15 @@ def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = Fal
 
     ``on_wide``: on a processor with two units for multiply-adds of 512 bits.
     """
-    nearest = _nearest(kind, g)
-    if with_direct and (nearest.direct[on_wide] or not with_winograd):
+    if with_direct and (not with_winograd or _nearest(kind, _few(g) if kind == "forward" else g).direct[on_wide]):
         return DIRECT
-    found = nearest.any if with_winograd else nearest.exact
+    found = _nearest(kind, g).any if with_winograd else _nearest(kind, g).exact
     return WINOGRAD if with_direct and found.name != "winograd" else found
+
+
+def _few(g: Geometry) -> Geometry:
+    """The convolution of no more images than make a difference to machine code: so images of a batch may be computed a few at a time."""
+    return replace(g, n=min(g.n, -(-PLACES // math.prod(g.out))))
 
 
 def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:

@@ -5,7 +5,8 @@ import pytest
 
 from twofold.backend.kernel import ArrayType
 from twofold.config import SETTINGS
-from twofold_numpy import convolution, tune
+from twofold_numpy import convolution, packing, tune
+from twofold_numpy.jit.availability import is_installed
 
 from .test_convolution import F32, KINDS, operands
 
@@ -52,3 +53,49 @@ def test_a_bound_primitive_of_nothing_gives_zeros_and_one_with_channels_last_tra
     none = np.empty((6, 0, 3, 3), F32)
     convolution.bound("convolve", PARAMS, [ArrayType(x.shape, "float32") for x in (empty, none)])(empty, none, out)
     assert not out.any()
+
+
+#: Convolutions that machine code computes, each in its own way, of eight images.
+LAYERS = {
+    "direct": tune.geometry(8, 16, 20, 24, 3, 2, 1),
+    "a matrix product": tune.geometry(8, 64, 28, 64, 1),
+    "depthwise": tune.geometry(8, 32, 30, 32, 3, pad=1, groups=32),
+    "large kernels": tune.geometry(8, 3, 64, 32, 7, 2, 3),
+    "Winograd's": tune.geometry(8, 64, 56, 64, 3, pad=1),
+    "Winograd's of small images": tune.geometry(8, 256, 14, 256, 3, pad=1),
+}
+
+
+@pytest.mark.skipif(not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits")
+@pytest.mark.parametrize("name", LAYERS)
+def test_few_images_at_a_time_have_the_bits_of_all(name, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    g = LAYERS[name]
+    data, weight = operands("forward", g, F32)
+    params = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": g.groups}
+    whole = convolution.convolve(data, weight, **params)
+    types = [ArrayType(x.shape, "float32") for x in (data, weight)]
+    for few in (1, 2, 4):
+        assert convolution.treats_images_alike(params, types, few)
+        parts = [convolution.convolve(data[k : k + few], weight, **params) for k in range(0, 8, few)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.skipif(not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits")
+def test_few_images_may_have_other_bits(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    params = PARAMS | {"pad": (0, 0)}
+
+    def alike(few, data=(64, 4, 9, 9), weight=(4, 4, 3, 3), dtype="float32", **changed):
+        return convolution.treats_images_alike(params | changed, [ArrayType(x, dtype) for x in (data, weight)], few)
+
+    assert alike(32)
+    assert not alike(1)
+    assert not alike(32, dtype="float64")
+    assert not alike(32, channels_last=True)
+    assert not alike(32, data=(64, 0, 9, 9), weight=(4, 0, 3, 3))
+    monkeypatch.setattr(convolution, "_is_direct", lambda g: g.n != 1)
+    monkeypatch.setattr(convolution, "_is_in_tiles", lambda compute, g: g.n == 1)
+    # directly or by tiles, whichever is faster for so many images
+    assert alike(8)
+    assert not alike(1)

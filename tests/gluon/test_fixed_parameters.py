@@ -14,11 +14,16 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, gluon, nd
+from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.executor import fixed_inputs
 from twofold.gluon import nn
 from twofold.gluon.cached_graph import LATE
+from twofold.graph.control_flow import foreach
+from twofold.graph.ir import Node, applications
 from twofold.program.cache import program_of
+from twofold_numpy import packing
+from twofold_numpy.jit.availability import is_installed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -327,6 +332,29 @@ def test_what_is_computed_once_leaves_no_scratch_memory(monkeypatch: pytest.Monk
     assert net._trace.graph._fixed is not None
     assert programs[0].plan.buffers
     assert not programs[0].scratch
+
+
+@pytest.mark.skipif(not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_images_whose_activations_are_large_are_computed_one_by_one(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    monkeypatch.setattr(workers, "count", lambda: threads)
+    mx.random.seed(2)
+    net = nn.HybridSequential()
+    for filters in (16, 32):
+        net.add(nn.Conv2D(filters, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"))
+    net.add(nn.MaxPool2D(3, 2), nn.Conv2D(32, 1), nn.GlobalAvgPool2D(), nn.Dense(5))
+    net.initialize(mx.init.Normal(0.3))
+    net.hybridize(static_alloc=True, static_shape=True)
+    x = images(4, 3, 96, 96)
+    first = net(x).asnumpy()
+    programs = list[list[Node]]()
+    monkeypatch.setattr(fixed_inputs, "program_of", lambda outputs, *a, **k: programs.append(outputs) or program_of(outputs, *a, **k))
+    for _ in range(4):
+        np.testing.assert_array_equal(net(x).asnumpy(), first)
+    loops = [n for n in applications(programs[-1]) if n.bound_op.op is foreach]
+    assert [n.operands[0].shape for n in loops] == [(4, 1, 3, 96, 96)]
+    np.testing.assert_allclose(net(x[1:3]).asnumpy(), first[1:3], rtol=1e-6)  # a dense layer of two rows
 
 
 def test_random_layers_and_large_results_are_not_fixed() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..device import CPU
 from ..dtype import NAME_OF
+from ..graph.image_groups import in_groups_of_images
 from ..graph.ir import Node, leaf, topological
 from ..graph.rewrite import lower
 from ..graph.tables import TABLES
@@ -25,7 +26,7 @@ from ..imperative.invoke import contents_of
 from ..imperative.storage import is_sparse_array
 from ..program.cache import program_of
 from ..program.constants import fold_constants, with_packed_weights
-from ..program.kernels import panel_width
+from ..program.kernels import panel_width, treats_images_alike
 from ..program.profiling import Title
 from .operation import Operation
 
@@ -88,6 +89,7 @@ class FixedInputs:
             once = program_of(list(folded.values()), list(leaves), HOST, title=Title(name))
             computed = once.run(list(leaves.values()))
             once.drop_scratch()  # it may be as large as the weights
+        graph = in_groups_of_images(graph, others, partial(treats_images_alike, HOST.target))
         program = program_of(graph, [*others, *read, *folded], HOST, title=Title(name))
         self._arrays = [*(leaves[n] for n in read), *computed]
         self._run, self._function = program.run, program.run.args[0]

@@ -84,6 +84,12 @@ def panel_width(target: Target, product: Application) -> int:
     return target.packs(product.bound_op.params, [ArrayType(i.shape, i.dtype) for i in product.operands])
 
 
+def treats_images_alike(target: Target, product: Application, images: int) -> bool:
+    """Whether a convolution of so many images at a time gives the same bits as that of all."""
+    types = [ArrayType(i.shape, i.dtype) for i in product.operands]
+    return target.treats_images_alike(product.bound_op.params, types, images)
+
+
 def row_program(
     nodes: Sequence[Application], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
 ) -> tuple[RowProgram, list[tuple[Node, str]], list[Application]]:

@@ -1,0 +1,183 @@
+"""The part of a network that is computed for a few images at a time: which one it is, and that results do not change."""
+
+import random
+
+import numpy as np
+import pytest
+
+from twofold.backend.loader import backend_for
+from twofold.device import CPU
+from twofold.graph import image_groups
+from twofold.graph.build import G
+from twofold.graph.control_flow import foreach
+from twofold.graph.image_groups import in_groups_of_images
+from twofold.graph.ir import Leaf, Node, applications, leaf, leaves_of
+from twofold.program.compile import Program
+
+STEPS = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
+WINDOWS = {"kernel": (2, 2), "stride": (2, 2), "before": (0, 0), "channels_last": False}
+
+
+def batch(n: int = 6, c: int = 4, size: int = 8, name: str = "x") -> Leaf:
+    return leaf(name, (n, c, size, size), "float32")
+
+
+def conv(x: Node, name: str, filters: int = 4) -> Node:
+    return G.convolve(x, leaf(name, (filters, x.shape[1], 3, 3), "float32"), **STEPS)
+
+
+def halved(x: Node) -> Node:
+    return G.window_max(x, number=(x.shape[2] // 2, x.shape[3] // 2), lowest=-1e38, **WINDOWS)
+
+
+def split(outputs, images, alike=lambda n, few: True) -> list[Node]:
+    return in_groups_of_images(outputs, images, alike)
+
+
+def loop(outputs):
+    """The loop of a graph: groups of images, and the names of the operations in its body; None if there is none."""
+    (found,) = [n for n in applications(outputs) if n.bound_op.op is foreach] or [None]
+    if found is None:
+        return None
+    return found.operands[0].shape[:2], [n.bound_op.op.name for n in applications(found.bound_op.params["body"].outputs)]
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """Neither steps nor weights cost anything: each operation that can be in the loop is."""
+    monkeypatch.setattr(image_groups, "CACHE", 1 << 8)
+    monkeypatch.setattr(image_groups, "STEP", 0)
+    monkeypatch.setattr(image_groups, "WEIGHT", 0.0)
+
+
+def assert_computes_the_same(outputs, inputs, found, seed=0):
+    rng = np.random.default_rng(seed)
+    arrays = [rng.standard_normal(i.shape).astype(i.dtype) for i in inputs]
+    backend = backend_for(CPU)
+    for a, b in zip(Program(outputs, inputs, backend).run(arrays), Program(found, inputs, backend).run(arrays), strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_that_ends_with_large_weights_is_split_before_them():
+    x = batch(8, 3, 96)
+    early = halved(conv(G.maximum(conv(x, "a", 64), 0), "b", 64))
+    late = conv(halved(halved(early)), "c", 512)
+    (found,) = split([late], [x])
+    assert loop([found]) == ((8, 1), ["convolve", "maximum", "convolve", "window_max", "window_max"])
+    assert [n.bound_op.op.name for n in applications([found])][-1] == "convolve"
+    weights = [n for n in applications([late]) if n.bound_op.op.name == "convolve"]
+    assert_computes_the_same([late], [x, *[n.operands[1] for n in weights]], [found])
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "groups"),
+    [(64, 32, (8, 8)), (64, 16, (2, 32)), (64, 8, None), (1, 128, None), (7, 128, (7, 1)), (64, 64, (32, 2)), (6, 256, (6, 1))],
+)
+def test_groups_are_as_large_as_the_cache_allows(images, size, groups):
+    x = batch(images, 16, size)
+    outputs = [conv(conv(conv(x, "a", 16), "b", 16), "c", 16)]
+    found = loop(split(outputs, [x]))
+    assert (found and found[0]) == groups
+
+
+def test_convolutions_that_would_differ_stay_whole(free):
+    x = batch()
+    outputs = [conv(conv(x, "a"), "b")]
+    assert split(outputs, [x], lambda n, few: False) == outputs
+    found = loop(split(outputs, [x], lambda n, few: few == 2))
+    assert found
+    assert found[0] == (3, 2)
+    first = next(applications(outputs))
+    assert loop(split(outputs, [x], lambda n, few: n is first)) == ((6, 1), ["convolve"])
+
+
+def test_a_batch_without_convolutions_stays_whole(free):
+    x = batch()
+    outputs = [G.maximum(halved(x), 0)]
+    assert split(outputs, [x]) == outputs
+
+
+MIXES = {
+    "the mean of the images": lambda x: G.subtract(x, G.sum(x, axis=(0,), keepdims=True)),
+    "all axes": lambda x: G.sum(x),
+    "images side by side": lambda x: G.concat(x, x, axis=0),
+    "images as channels": lambda x: G.reshape(x, shape=(1, 24, 8, 8)),
+    "another order": lambda x: G.reshape(G.permute_dims(x, axes=(1, 0, 2, 3)), shape=(6, 4, 8, 8)),
+    "another image's": lambda x: G.add(x, G.flip(x, axis=0)),
+    "along rows": lambda x: G.add(G.reshape(G.sum(x, axis=(1, 2, 3)), shape=(6, 1, 1, 1)), G.sum(x, axis=(1, 2, 3))),
+    "as weights": lambda x: G.convolve(x, G.reshape(x, shape=(6, 4, 8, 8)), **(STEPS | {"pad": (4, 4)})),
+    "windows over images": lambda x: G.window_max(
+        G.reshape(x, shape=(6, 32, 8)),
+        kernel=(2, 2, 2),
+        stride=(2, 2, 2),
+        before=(0, 0, 0),
+        number=(3, 16, 4),
+        lowest=-1e38,
+        channels_last=False,
+    ),
+    "one operand of each image": lambda x: G.multiply(x, leaf("scales", (6, 1, 1, 1), "float32")),
+    "an operand of no image": lambda x: G.concat(x, leaf("others", (6, 2, 8, 8), "float32"), axis=1),
+}
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_what_mixes_images_stays_whole(free, name):
+    x = batch()
+    y = G.maximum(conv(x, "a"), 0)
+    outputs = [MIXES[name](y), y]
+    others = [n for n in leaves_of(outputs) if n is not x]
+    found = split(outputs, [x])
+    in_loop = loop(found)
+    assert in_loop
+    groups, names = in_loop
+    assert groups == (6, 1)
+    # what each image gives alone, such as its sum, may be inside
+    assert names[:2] == ["convolve", "maximum"]
+    assert not {"concat", "flip", "permute_dims", "multiply", "subtract", "add"}.intersection(names)
+    assert sum(n == "convolve" for n in names) == 1
+    assert_computes_the_same(outputs, [x, *others], found)
+
+
+def drawn(rng: random.Random, x: Leaf) -> list[Node]:
+    """A random network, some of whose operations mix images."""
+    values: list[Node] = [conv(x, "first")]
+    for k in range(rng.randrange(3, 9)):
+        a, b = rng.choice(values), rng.choice(values)
+        way = rng.randrange(9)
+        if way == 0:
+            new = conv(a, f"w{k}", rng.choice([2, 4]))
+        elif way == 1:
+            new = halved(a) if min(a.shape[2:]) > 1 else G.sum(a, axis=(2, 3), keepdims=True)
+        elif way == 2 and a.shape == b.shape:
+            new = G.add(a, b)
+        elif way == 3 and a.shape[2:] == b.shape[2:]:
+            new = G.concat(a, b, axis=1)
+        elif way == 4:
+            new = G.multiply(G.maximum(a, 0), leaf(f"s{k}", (1, a.shape[1], 1, 1), "float32"))
+        elif way == 5:
+            new = G.subtract(a, G.sum(a, axis=rng.choice([(2, 3), (1,), (0,)]), keepdims=True))
+        elif way == 6:
+            new = G.reshape(a, shape=(a.shape[0], 1, -1, a.shape[3]))
+        elif way == 7:
+            new = G.multiply(a, leaf(f"s{k}", rng.choice([(a.shape[0], 1, 1, 1), (a.shape[1], 1, 1), (1, 1, 1, 1), ()]), "float32"))
+        else:
+            new = G.divide(G.flip(a, axis=rng.choice([0, 3])), 3)
+        values.append(new)
+    return [values[-1], *rng.sample(values, 2)]
+
+
+def test_random_networks_compute_the_same(free):
+    counts = {"loop": 0, "rest": 0, "several results": 0}
+    for seed in range(60):
+        rng = random.Random(seed)
+        x = batch()
+        outputs = drawn(rng, x)
+        found = split(outputs, [x])
+        names = [n.bound_op.op.name for n in applications(found)]
+        counts["loop"] += "foreach" in names
+        counts["rest"] += not {*names} <= {"foreach", "reshape", "item"}
+        counts["several results"] += "item" in names
+        assert_computes_the_same(outputs, leaves_of(outputs), found, seed)
+    print(counts)
+    assert min(counts.values()) > 20
