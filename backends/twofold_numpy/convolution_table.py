@@ -67,15 +67,10 @@ def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = Fal
 
     ``on_wide``: on a processor with two units for multiply-adds of 512 bits.
     """
-    if with_direct and (not with_winograd or _nearest(kind, _few(g) if kind == "forward" else g).direct[on_wide]):
+    if with_direct and (not with_winograd or _nearest(kind, g, kind == "forward").direct[on_wide]):
         return DIRECT
     found = _nearest(kind, g).any if with_winograd else _nearest(kind, g).exact
     return WINOGRAD if with_direct and found.name != "winograd" else found
-
-
-def _few(g: Geometry) -> Geometry:
-    """The convolution of no more images than make a difference to machine code: so images of a batch may be computed a few at a time."""
-    return replace(g, n=min(g.n, -(-PLACES // math.prod(g.out))))
 
 
 def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:
@@ -83,16 +78,22 @@ def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:
     return _nearest(kind, g).saved[with_winograd]
 
 
-def _nearest(kind: Kind, g: Geometry) -> Row:
-    """The most similar convolution in the table."""
-    at = features(g)
-    return min(_similar(kind, class_of(g)), key=lambda known: math.dist(at, known[0]))[1]
+def _nearest(kind: Kind, g: Geometry, of_few: bool = False) -> Row:
+    """The most similar convolution in the table; ``of_few``: of no more images than make a difference to machine code."""
+    at = features(_few(g) if of_few else g)
+    return min(_similar(kind, class_of(g), of_few), key=lambda known: math.dist(at, known[0]))[1]
 
 
 @cache
-def _similar(kind: Kind, of: str) -> list[tuple[tuple[float, ...], Row]]:
+def _similar(kind: Kind, of: str, of_few: bool) -> list[tuple[tuple[float, ...], Row]]:
     """The rows for convolutions of a class, with their features."""
-    return [(features(row.geometry), row) for row in rows() if row.kind == kind and class_of(row.geometry) == of]
+    found = [row for row in rows() if row.kind == kind and class_of(row.geometry) == of]
+    return [(features(_few(row.geometry) if of_few else row.geometry), row) for row in found]
+
+
+def _few(g: Geometry) -> Geometry:
+    """The convolution of no more images than make a difference to machine code, so that a few of a batch are computed as all of it are."""
+    return replace(g, n=min(g.n, -(-PLACES // math.prod(g.out))))
 
 
 @cache

@@ -1,6 +1,7 @@
 """The part of a network that is computed for a few images at a time: which one it is, and that results do not change."""
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,10 +13,14 @@ from twofold.graph.build import G
 from twofold.graph.control_flow import foreach
 from twofold.graph.image_groups import in_groups_of_images
 from twofold.graph.ir import Leaf, Node, applications, leaf, leaves_of
+from twofold.opdef import primitives
 from twofold.program.compile import Program
 
 STEPS = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
 WINDOWS = {"kernel": (2, 2), "stride": (2, 2), "before": (0, 0), "channels_last": False}
+#: Parameters of lines, and of windows over the items too.
+ONE = {"stride": (1,), "dilate": (1,), "pad": (1,), "groups": 1}
+CUBE = {"kernel": (1, 2, 2), "stride": (1, 2, 2), "before": (0, 0, 0), "number": (6, 4, 4), "channels_last": False}
 
 
 def batch(n: int = 6, c: int = 4, size: int = 8, name: str = "x") -> Leaf:
@@ -181,3 +186,42 @@ def test_random_networks_compute_the_same(free):
         assert_computes_the_same(outputs, leaves_of(outputs), found, seed)
     print(counts)
     assert min(counts.values()) > 20
+
+
+#: Operands of six items and others, and parameters, of each operator with a rule.
+WHOLE = {
+    "convolve": [(((6, 4, 9, 9), (6, 2, 3, 3)), STEPS | {"groups": 2}), (((6, 9, 4), (6, 4, 3)), {**STEPS, "channels_last": True} | ONE)],
+    "convolve_packed": [(((6, 4, 9, 9), (6, 36, 1)), STEPS | {"shape": (6, 4, 3, 3)})],
+    "concat": [(((6, 4, 2), (6, 1, 2)), {"axis": -2}), (((6, 4), (6, 4)), {"axis": 0}), (((6, 4), (6, 4)), {"axis": -2})],
+    "reshape": [(((6, 4, 2),), {"shape": (6, -1)}), (((6, 4),), {"shape": (-1, 2, 2)})],
+    "sum": [(((6, 4, 2),), {"axis": axis}) for axis in (None, (1,), (-1,), (0, 1), (-3,))]
+    + [(((6, 4, 2),), {"axis": (1, 2), "keepdims": True})],
+    "window_max": [(((6, 4, 8, 8),), WINDOWS | {"number": (4, 4), "lowest": -1e30}), (((6, 8, 8),), CUBE | {"lowest": -1e30})],
+    "window_sum": [(((6, 8, 8, 4),), WINDOWS | {"number": (4, 4), "channels_last": True}), (((6, 8, 8),), CUBE)],
+}
+
+
+def test_every_rule_is_tried():
+    assert {op.name for op in primitives().values() if op.algebra.apart_rule is not None} == {*WHOLE}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_rule_gives_the_parameters_for_few_items(name):
+    """One item at a time, of each operand that could be the batch."""
+    op, rng, answers = primitives()[name], np.random.default_rng(0), []
+    rule, compute = op.algebra.apart_rule, getattr(backend_for(CPU).xp, name)
+    assert rule is not None
+    for shapes, given in WHOLE[name]:
+        operands, params = [rng.standard_normal(shape).astype("float32") for shape in shapes], op.bind(**given).params
+        whole = compute(*operands, **params)
+        for flags in map(list, product((False, True), repeat=len(operands))):
+            # a rule is asked for results with this batch only
+            if not any(flags) or whole.shape[:1] != (6,):
+                continue
+            found = rule(2, flags, *operands, **params)
+            answers.append(found is not None)
+            for k in range(0, 6, 2) if found is not None else ():
+                few = [a[k : k + 2] if f else a for a, f in zip(operands, flags, strict=True)]
+                np.testing.assert_allclose(compute(*few, **(params | found)), whole[k : k + 2], rtol=1e-5, atol=1e-6)
+    assert any(answers)
+    assert not all(answers) or name in ("reshape", "sum")

@@ -5,21 +5,16 @@ still there when the next one reads it. Weights are read again for each group of
 part ends where this would cost more. It becomes the body of a loop (``foreach``), which reads groups of images and writes those of results.
 """
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from ..opdef import normalized_axes
-from ..ops.primitive_convolve import convolve, convolve_packed
-from ..ops.primitive_reduce import sum
-from ..ops.primitive_shape import concat, reshape
-from ..ops.primitive_windows import window_max, window_sum
+from ..opdef import BoundOp
 from .build import G, apply
 from .control_flow import SubGraph, apply_foreach
-from .ir import Application, Node, applications, applies, is_const, leaf
+from .epilogues import is_convolution
+from .ir import Application, Node, applications, is_const, leaf
 from .rewrite import substitute
 
-CONVOLUTIONS, WINDOWS = (convolve, convolve_packed), (window_max, window_sum)
 #: Bytes of activations that stay in the cache from one operation to the next.
 CACHE = 1 << 20
 #: What it costs to run a step and to read a byte of weights, in bytes of activations that are not in the cache: weights are read in order.
@@ -27,11 +22,14 @@ STEP, WEIGHT = 1 << 17, 0.5
 
 
 class Part(NamedTuple):
-    """Operations that are computed for so many images at a time, inputs first, and what that saves, in bytes of activations."""
+    """Operations that are computed for so many images at a time, inputs first, each with its operator for these.
+
+    ``saved``: what that saves, in bytes of activations.
+    """
 
     saved: float
     images: int
-    nodes: list[Application]
+    nodes: list[tuple[Application, BoundOp]]
 
 
 def in_groups_of_images(outputs: Sequence[Node], inputs: Collection[Node], alike: Callable[[Application, int], bool]) -> list[Node]:
@@ -47,7 +45,7 @@ def in_groups_of_images(outputs: Sequence[Node], inputs: Collection[Node], alike
         Whether a convolution of so many images gives the same bits for each as that of all.
     """
     order = list(applications(outputs))
-    batch = next((n.shape[0] for n in order if n.bound_op.op in CONVOLUTIONS), 0)
+    batch = next((n.shape[0] for n in order if is_convolution(n)), 0)
     images = [i for i in inputs if i.shape[:1] == (batch,)]
     parts = [_part(order, images, few, alike) for few in range(1, batch) if batch % few == 0] if images else []
     part = max(parts, default=None, key=lambda part: part.saved)
@@ -56,64 +54,56 @@ def in_groups_of_images(outputs: Sequence[Node], inputs: Collection[Node], alike
 
 def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike: Callable[[Application, int], bool]) -> Part:
     """The beginning of a network that saves most if it is computed for a few images at a time."""
-    nodes: list[Application] = []
+    nodes = list[tuple[Application, BoundOp]]()
     found, mixed = set[Node](images), set[Node]()
     batch, saved, best, end = images[0].shape[0], 0.0, 0.0, 0
     for n in order:
         if found.isdisjoint(n.operands) and mixed.isdisjoint(n.operands):
             continue
-        is_apart = mixed.isdisjoint(n.operands) and _keeps_images_apart(n, found, batch)
-        if not is_apart or (n.bound_op.op in CONVOLUTIONS and not alike(n, few)):
+        bound_op = _operator_for(few, n, found, batch) if mixed.isdisjoint(n.operands) else None
+        if bound_op is None or (is_convolution(n) and not alike(n, few)):
             mixed.add(n)
         else:
             found.add(n)
-            nodes.append(n)
+            nodes.append((n, bound_op))
             saved += _cost(n, batch, batch) - _cost(n, batch, few)
             if saved >= best:
                 best, end = saved, len(nodes)
     return Part(best, few, nodes[:end])
 
 
-def _keeps_images_apart(n: Application, images: set[Node], batch: int) -> bool:
-    """Whether each image of a result depends on one image of each operand in ``images``, and all others are the same for every image."""
-    op, params = n.bound_op.op, n.bound_op.params
-    if n.shape[:1] != (batch,):
-        return False
+def _operator_for(few: int, n: Application, images: set[Node], batch: int) -> BoundOp | None:
+    """The operator for a few of the images in some operands; None if an image of the result needs more than one of each."""
+    op, flags = n.bound_op.op, [i in images for i in n.operands]
     if op.elementwise:
-        return all((i in images) == (len(i.shape) == len(n.shape) and i.shape[0] == batch) for i in n.operands)
-    if op in CONVOLUTIONS:
-        return n.operands[1] not in images
-    if op in WINDOWS:
-        return len(params["kernel"]) == len(n.shape) - 2
-    if op is concat:
-        return params["axis"] % len(n.shape) > 0 and images.issuperset(n.operands)
-    if op is sum:
-        return 0 not in normalized_axes(params["axis"], len(n.operands[0].shape))
-    return op is reshape
+        have_batch = [len(i.shape) == len(n.shape) and i.shape[0] == batch for i in n.operands]
+        return n.bound_op if have_batch == flags else None
+    rule = op.algebra.apart_rule if n.shape[:1] == (batch,) else None
+    params = None if rule is None else rule(few, flags, *n.operands, **n.bound_op.params)
+    return None if params is None else op.bind(**(n.bound_op.params | params))
 
 
 def _cost(n: Application, batch: int, few: int) -> float:
     """What a step costs for one of a few images, in bytes of activations that are not in the cache; those that others join cost nothing."""
-    if n.bound_op.op.elementwise or n.bound_op.op is reshape:
+    if n.bound_op.op.elementwise or n.bound_op.op.view:
         return 0.0
-    weights = n.operands[1].nbytes if n.bound_op.op in CONVOLUTIONS else 0
-    activations = (n.nbytes + math.fsum(i.nbytes for i in n.operands) - weights) / batch
+    weights = n.operands[1].nbytes if is_convolution(n) else 0
+    activations = (n.nbytes + sum(i.nbytes for i in n.operands) - weights) / batch
     return max(0.0, activations - CACHE / few) + (STEP + WEIGHT * weights) / few
 
 
 def _in_a_loop(outputs: Sequence[Node], order: Sequence[Application], images: Sequence[Node], part: Part) -> list[Node]:
     """The graph with a part as the body of a loop."""
-    inside, few, batch = set(part.nodes), part.images, images[0].shape[0]
+    inside, few, batch = dict(part.nodes), part.images, images[0].shape[0]
     read = {i for n in order if n not in inside for i in n.operands}.union(outputs)
-    results = [n for n in part.nodes if n in read]
+    results = [n for n in inside if n in read]
     stand_ins = [leaf(("images", k), (few, *i.shape[1:]), i.dtype) for k, i in enumerate(images)]
     new: dict[Node, Node] = dict(zip(images, stand_ins, strict=True))
     # what does not depend on the images is computed outside, once
     shared: dict[Node, None] = {}
-    for n in part.nodes:
+    for n, bound_op in inside.items():
         shared |= dict.fromkeys(i for i in n.operands if i not in new and not is_const(i))
-        operands = tuple([new.get(i, i) for i in n.operands])
-        new[n] = G.reshape(*operands, shape=(few, *n.shape[1:])) if applies(n, reshape) else apply(n.bound_op, operands).parts[0]
+        (new[n],) = apply(bound_op, tuple([new.get(i, i) for i in n.operands])).parts
     body = SubGraph.of([new[n] for n in results], [*stand_ins, *shared], "group")
     groups = [G.reshape(i, shape=(batch // few, few, *i.shape[1:])) for i in images]
     found = apply_foreach(body, groups, [], list(shared))

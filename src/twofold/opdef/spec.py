@@ -156,6 +156,7 @@ class Op:
     logarithm = Attaches("log_rule", "algebra")
     stable = Attaches("stable_rule", "algebra")
     batched = Attaches("batch_rule", "algebra")
+    apart = Attaches("apart_rule", "algebra")
     strides = Attaches("strides_rule", "layout")
     put_back = Attaches("put_back_rule", "layout")
     channels_last = Attaches("channels_rule", "layout")

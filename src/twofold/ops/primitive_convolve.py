@@ -31,6 +31,10 @@ convolve.type(lambda data, weight, **params: (convolved_shape(data.shape, weight
 convolve.cost(lambda result, data, weight: multiplications(result, weight))
 
 
+for _primitive in (convolve, convolve_packed):
+    _primitive.apart(lambda few, flags, data, weight, **params: {} if flags == [True, False] else None)
+
+
 def packed_weight(xp, weight, groups, width):
     """A weight (f, c / groups, kernel…) in panels (groups * panels, elements of a filter, width).
 

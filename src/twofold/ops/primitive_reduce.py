@@ -45,6 +45,7 @@ def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
 
 
+sum.apart(lambda few, flags, data, *, axis, keepdims: None if 0 in normalized_axes(axis, len(data.shape)) else {})
 sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, keepdims))
 
 

@@ -33,6 +33,7 @@ def _(xp, row_form, node):
 
 
 reshape.batched(lambda xp, size, flags, data, *, shape: xp.reshape(data, shape=(size, *shape)))
+reshape.apart(lambda few, flags, data, *, shape: {"shape": (few, *shape[1:])})
 reshape.grad(lambda xp, dout, data: xp.reshape(dout, shape=data.shape))
 
 
@@ -261,6 +262,9 @@ def _(make):
 @primitive(complex_gradient=True, symbol=("Concat",), symbol_params=lambda axis: {"dim": axis}, linear="joint")
 def concat(xp, *arrays, axis: int):
     """Concatenates arrays along an axis."""
+
+
+concat.apart(lambda few, flags, *arrays, axis: {} if all(flags) and axis % len(arrays[0].shape) else None)
 
 
 @concat.type

@@ -234,6 +234,10 @@ def _np_sum_transposed(np, dout, **params):
     return dout[_np_inner(windows, dout.ndim)]
 
 
+def _apart(few, flags, x, *, kernel, channels_last, **_):
+    return {} if len(kernel) < len(x.shape) - channels_last else None
+
+
 # the primitives
 
 
@@ -244,6 +248,7 @@ def window_max(xp, x, *, kernel: Shape, stride: Shape, before: Shape, number: Sh
 
 window_max.type(lambda x, *, lowest, **params: (_reduced_shape(x, **params), x.dtype))
 window_max.grad(lambda xp, dout, out, x, **params: xp.window_max_transposed(dout, x, **params))
+window_max.apart(_apart)
 window_max.definition(largest)
 
 
@@ -253,6 +258,7 @@ def window_sum(xp, x, *, kernel: Shape, stride: Shape, before: Shape, number: Sh
 
 
 window_sum.type(lambda x, **params: (_reduced_shape(x, **params), x.dtype))
+window_sum.apart(_apart)
 window_sum.definition(_sums)
 
 

@@ -21,6 +21,10 @@ class Algebra:
     #: ``batched``: the result for a batch of examples, ``(xp, size, flags, *inputs, **params) -> node``, None if there is no better way
     #: than a loop. ``flags`` says which inputs have the batch as their first axis; others are the same for all examples.
     batch_rule: Rule | None = None
+    #: ``apart``: the parameters for a few of the items along axis 0, ``(few, flags, *inputs, **params) -> params``; None if an item of the
+    #: result does not depend on one item of each input alone. ``flags`` says which inputs have these items; others are the same for all,
+    #: and so is the first axis of the result. Element-wise operators need no rule.
+    apart_rule: Rule | None = None
     #: Compares two numbers by value, however large an integer is.
     compares: bool = False
     #: The smallest integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
