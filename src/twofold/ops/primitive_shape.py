@@ -216,9 +216,8 @@ def slice_update(xp, data, value, *, key: Triples):
 def _(data, value, *, key):
     target = sliced_shape(data.shape, key)
     if broadcast_shapes("item assignment", [target, value.shape]) != target:
-        raise ShapeError(
-            "item assignment: the value does not broadcast", f"{value.shape} into {target}", "pass a value that broadcasts to the slice"
-        )
+        given = f"{value.shape} into {target}"
+        raise ShapeError("item assignment: the value does not broadcast", given, "pass a value that broadcasts to the slice")
     return data.shape, data.dtype
 
 
@@ -273,9 +272,8 @@ def _(*arrays, axis):
     at = normalized_axis(axis, len(first.shape))
     for a in arrays:
         if len(a.shape) != len(first.shape) or any(n != m for k, (n, m) in enumerate(zip(a.shape, first.shape, strict=True)) if k != at):
-            raise ShapeError(
-                "concat: shapes differ in other axes", ", ".join(str(x.shape) for x in arrays), f"make all axes but {axis} equal"
-            )
+            given = ", ".join(str(x.shape) for x in arrays)
+            raise ShapeError("concat: shapes differ in other axes", given, f"make all axes but {axis} equal")
     dtype = first.dtype if all(a.dtype == first.dtype for a in arrays) else promote(*[a.dtype for a in arrays])
     return (*first.shape[:at], sum(a.shape[at] for a in arrays), *first.shape[at + 1 :]), dtype
 
