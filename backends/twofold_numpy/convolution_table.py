@@ -56,10 +56,10 @@ def features(g: Geometry) -> tuple[float, ...]:
     return tuple(math.log(max(1, s)) for s in sizes)
 
 
-#: The places of results beyond which further images of a batch take as long as the first ones, with either of these algorithms.
-PLACES = 1024
 #: The choices of the direct algorithm, which chooses its blocks itself, and of Winograd's in machine code.
 DIRECT, WINOGRAD = Choice("direct", 0), Choice("winograd", 8 << 20)
+#: The places of results beyond which further images of a batch take as long as the first ones by either.
+PLACES = 1024
 
 
 def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = False, on_wide: bool = False) -> Choice:
@@ -69,7 +69,8 @@ def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = Fal
     """
     if with_direct and (not with_winograd or _nearest(kind, g, kind == "forward").direct[on_wide]):
         return DIRECT
-    found = _nearest(kind, g).any if with_winograd else _nearest(kind, g).exact
+    nearest = _nearest(kind, g)
+    found = nearest.any if with_winograd else nearest.exact
     return WINOGRAD if with_direct and found.name != "winograd" else found
 
 

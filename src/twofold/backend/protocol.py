@@ -79,7 +79,7 @@ class Target:
     #: ``(params, inputs) -> filters``: how many filters a panel of a convolution's weight has (`ops.primitive_convolve.packed_weight`), if
     #: the weight does not change and this is faster; 0 for one that is read as it is.
     packs: Callable[[Params, Sequence[ArrayType]], int] = lambda params, inputs: 0
-    #: ``(params, inputs, images) -> bool``: whether a convolution of so many images at a time gives the same bits as that of all.
+    #: ``(params, inputs, images) -> bool``: whether a convolution of so many images at a time gives the bits of that of all.
     treats_images_alike: Callable[[Params, Sequence[ArrayType], int], bool] = lambda params, inputs, images: False
     #: ``(op, params, inputs) -> bool``: whether the adapter has code for a primitive that has a definition in terms of others, and
     #: computes it faster than these.

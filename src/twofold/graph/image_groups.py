@@ -12,7 +12,7 @@ from ..opdef import BoundOp
 from .build import G, apply
 from .control_flow import SubGraph, apply_foreach
 from .epilogues import is_convolution
-from .ir import Application, Node, applications, is_const, leaf
+from .ir import Application, Node, applications, is_const, leaf, unshaped
 from .rewrite import substitute
 
 #: Bytes of activations that stay in the cache from one operation to the next.
@@ -54,13 +54,14 @@ def in_groups_of_images(outputs: Sequence[Node], inputs: Collection[Node], alike
 
 def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike: Callable[[Application, int], bool]) -> Part:
     """The beginning of a network that saves most if it is computed for a few images at a time."""
-    nodes = list[tuple[Application, BoundOp]]()
-    found, mixed = set[Node](images), set[Node]()
     batch, saved, best, end = images[0].shape[0], 0.0, 0.0, 0
+    nodes, found = list[tuple[Application, BoundOp]](), set[Node](images)
+    # what depends on images but is not in the part
+    mixed = _added_up(order, few, batch)
     for n in order:
         if found.isdisjoint(n.operands) and mixed.isdisjoint(n.operands):
             continue
-        bound_op = _operator_for(few, n, found, batch) if mixed.isdisjoint(n.operands) else None
+        bound_op = None if n in mixed or not mixed.isdisjoint(n.operands) else _operator_for(few, n, found, batch)
         if bound_op is None or (is_convolution(n) and not alike(n, few)):
             mixed.add(n)
         else:
@@ -70,6 +71,15 @@ def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike:
             if saved >= best:
                 best, end = saved, len(nodes)
     return Part(best, few, nodes[:end])
+
+
+def _added_up(order: Sequence[Application], few: int, batch: int) -> set[Node]:
+    """What is added up over images: sums take what is in memory in another order than what they compute themselves (see `planes`)."""
+    found = set[Node]()
+    for n in order:
+        if n.bound_op.op.execution.row_reduction and _operator_for(few, n, {*n.operands}, batch) is None:
+            found |= {x for x in map(unshaped, n.operands) if isinstance(x, Application) and x.bound_op.op.elementwise}
+    return found
 
 
 def _operator_for(few: int, n: Application, images: set[Node], batch: int) -> BoundOp | None:
@@ -96,7 +106,7 @@ def _in_a_loop(outputs: Sequence[Node], order: Sequence[Application], images: Se
     """The graph with a part as the body of a loop."""
     inside, few, batch = dict(part.nodes), part.images, images[0].shape[0]
     read = {i for n in order if n not in inside for i in n.operands}.union(outputs)
-    results = [n for n in inside if n in read]
+    results, images = [n for n in inside if n in read], [i for i in images if any(i in n.operands for n in inside)]
     stand_ins = [leaf(("images", k), (few, *i.shape[1:]), i.dtype) for k, i in enumerate(images)]
     new: dict[Node, Node] = dict(zip(images, stand_ins, strict=True))
     # what does not depend on the images is computed outside, once

@@ -16,6 +16,7 @@ def reduction(dtype_of, **facts):
     def declare(rule):
         new = primitive(**facts)(rule)
         new.type(lambda data, *, axis, keepdims: (reduced_shape(data.shape, axis, keepdims), dtype_of(data.dtype)))
+        new.apart(lambda few, flags, data, *, axis, keepdims: None if 0 in normalized_axes(axis, len(data.shape)) else {})
         return new
 
     return declare
@@ -45,7 +46,6 @@ def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
 
 
-sum.apart(lambda few, flags, data, *, axis, keepdims: None if 0 in normalized_axes(axis, len(data.shape)) else {})
 sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, keepdims))
 
 
