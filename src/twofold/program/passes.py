@@ -1,7 +1,7 @@
 """The passes: rewritings of a program's graph, in order, as rows of one table.
 
-Every pass keeps the results bit for bit. With the setting ``verify`` (on in the tests) the graph's invariants are checked after
-each pass that changed something, and an error names the pass.
+Every pass keeps the results bit for bit, but for the order of sums of planes (`graph.planes`). With the setting ``verify`` (on in the
+tests) the graph's invariants are checked after each pass that changed something, and an error names the pass.
 """
 
 from collections.abc import Callable, Collection, Sequence
