@@ -320,6 +320,22 @@ def test_a_block_is_converted(optional):
     assert {n: p.grad_req for n, p in new.collect_params().items()} == {n: p.grad_req for n, p in net.collect_params().items()}
 
 
+@pytest.mark.parametrize("target", ["float16", "bfloat16"])
+def test_the_slopes_of_a_rectifier_have_the_dtype_of_its_data(target):
+    """As MXNet declares them, whose CPU does not multiply in float16."""
+    x = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=4, kernel=(3, 3), name="c")
+    net = mx.sym.FullyConnected(mx.sym.LeakyReLU(x, act_type="prelu", name="p"), num_hidden=3, name="f")
+    shapes = {"c_weight": (4, 2, 3, 3), "c_bias": (4,), "p_gamma": (4,), "f_weight": (3, 144), "f_bias": (3,)}
+    arrays = {name: mx.nd.random.normal(shape=shape, scale=0.3) for name, shape in shapes.items()}
+    data = mx.nd.random.normal(shape=(2, 2, 8, 8))
+    new, params, _ = amp.convert_model(net, arrays, {}, target_dtype=target)
+    assert {n for n, a in params.items() if a._dtype == target} == {"p_gamma"}
+    assert {n: a["__dtype__"] for n, a in new.attr_dict().items() if "__dtype__" in a}["p_gamma"] != "0"
+    found, expected = (s.bind(mx.cpu(), {**a, "data": data}).forward()[0] for s, a in ((new, params), (net, arrays)))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=5e-2, atol=5e-2)
+
+
 def test_a_bucketing_module_is_converted():
     def symbol_of(key):
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")

@@ -126,6 +126,10 @@ class _Casts:
             return  # it is for binding to say so, when the dtypes of variables are known
         for place, known in enumerate(outputs):
             self._dtypes[Head(node, place)] = known.dtype
+        # a parameter that has the dtype of the data, such as the slopes of a PReLU
+        for head, known in zip(node.inputs, inputs, strict=True):
+            if head.node.is_variable and known.dtype == self.rules.dtype:
+                self._variables[head.node] = True
 
     def declare(self) -> None:
         """Write the dtypes of the parameters into them."""
