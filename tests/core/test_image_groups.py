@@ -93,6 +93,14 @@ def test_groups_are_as_large_as_the_cache_allows(images, size, groups):
     assert (found and found[0]) == groups
 
 
+@pytest.mark.parametrize(("threads", "groups"), [(1, (8, 1)), (4, (4, 2)), (16, None)])
+def test_threads_have_a_cache_each(threads, groups):
+    x = batch(8, 16, 128)
+    outputs = [conv(conv(x, "a", 16), "b", 16)]
+    found = loop(in_groups_of_images(outputs, [x], lambda n, few: True, threads))
+    assert (found and found[0]) == groups
+
+
 def test_convolutions_that_would_differ_stay_whole(free):
     x = batch()
     outputs = [conv(conv(x, "a"), "b")]

@@ -10,6 +10,7 @@ from functools import partial
 from operator import is_
 from typing import Any
 
+from ..backend import workers
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.image_groups import in_groups_of_images
@@ -89,7 +90,7 @@ class FixedInputs:
             once = program_of(list(folded.values()), list(leaves), HOST, title=Title(name))
             computed = once.run(list(leaves.values()))
             once.drop_scratch()  # it may be as large as the weights
-        graph = in_groups_of_images(graph, others, partial(treats_images_alike, HOST.target))
+        graph = in_groups_of_images(graph, others, partial(treats_images_alike, HOST.target), workers.count())
         program = program_of(graph, [*others, *read, *folded], HOST, title=Title(name))
         self._arrays = [*(leaves[n] for n in read), *computed]
         self._run, self._function = program.run, program.run.args[0]

@@ -15,7 +15,7 @@ from .epilogues import is_convolution
 from .ir import Application, Node, applications, is_const, leaf, unshaped
 from .rewrite import substitute
 
-#: Bytes of activations that stay in the cache from one operation to the next.
+#: Bytes of activations that stay in a core's cache from one operation to the next.
 CACHE = 1 << 20
 #: What it costs to run a step and to read a byte of weights, in bytes of activations that are not in the cache: weights are read in order.
 STEP, WEIGHT = 1 << 17, 0.5
@@ -32,7 +32,9 @@ class Part(NamedTuple):
     nodes: list[tuple[Application, BoundOp]]
 
 
-def in_groups_of_images(outputs: Sequence[Node], inputs: Collection[Node], alike: Callable[[Application, int], bool]) -> list[Node]:
+def in_groups_of_images(
+    outputs: Sequence[Node], inputs: Collection[Node], alike: Callable[[Application, int], bool], threads: int = 1
+) -> list[Node]:
     """The graph with the part in a loop over groups of images for which that pays.
 
     Parameters
@@ -43,16 +45,18 @@ def in_groups_of_images(outputs: Sequence[Node], inputs: Collection[Node], alike
         The leaves that may be images.
     alike
         Whether a convolution of so many images gives the same bits for each as that of all.
+    threads
+        How many threads share a step. Each has a core's cache, and they need work.
     """
     order = list(applications(outputs))
     batch = next((n.shape[0] for n in order if is_convolution(n)), 0)
     images = [i for i in inputs if i.shape[:1] == (batch,)]
-    parts = [_part(order, images, few, alike) for few in range(1, batch) if batch % few == 0] if images else []
+    parts = [_part(order, images, few, alike, threads * CACHE) for few in range(1, batch) if batch % few == 0] if images else []
     part = max(parts, default=None, key=lambda part: part.saved)
     return list(outputs) if part is None or part.saved <= 0 else _in_a_loop(outputs, order, images, part)
 
 
-def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike: Callable[[Application, int], bool]) -> Part:
+def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike: Callable[[Application, int], bool], cache: int) -> Part:
     """The beginning of a network that saves most if it is computed for a few images at a time."""
     batch, saved, best, end = images[0].shape[0], 0.0, 0.0, 0
     nodes, found = list[tuple[Application, BoundOp]](), set[Node](images)
@@ -67,7 +71,7 @@ def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike:
         else:
             found.add(n)
             nodes.append((n, bound_op))
-            saved += _cost(n, batch, batch) - _cost(n, batch, few)
+            saved += _cost(n, batch, batch, cache) - _cost(n, batch, few, cache)
             if saved >= best:
                 best, end = saved, len(nodes)
     return Part(best, few, nodes[:end])
@@ -93,13 +97,13 @@ def _operator_for(few: int, n: Application, images: set[Node], batch: int) -> Bo
     return None if params is None else op.bind(**(n.bound_op.params | params))
 
 
-def _cost(n: Application, batch: int, few: int) -> float:
+def _cost(n: Application, batch: int, few: int, cache: int) -> float:
     """What a step costs for one of a few images, in bytes of activations that are not in the cache; those that others join cost nothing."""
     if n.bound_op.op.elementwise or n.bound_op.op.view:
         return 0.0
     weights = n.operands[1].nbytes if is_convolution(n) else 0
     activations = (n.nbytes + sum(i.nbytes for i in n.operands) - weights) / batch
-    return max(0.0, activations - CACHE / few) + (STEP + WEIGHT * weights) / few
+    return max(0.0, activations - cache / few) + (STEP + WEIGHT * weights) / few
 
 
 def _in_a_loop(outputs: Sequence[Node], order: Sequence[Application], images: Sequence[Node], part: Part) -> list[Node]:
