@@ -1,8 +1,8 @@
 """Computes the first part of a network for a few images of a batch at a time.
 
 The activations of a batch are often larger than the processor's cache, and those of an image are not: then what one operation writes is
-still there when the next one reads it. Weights are read again for each group of images, and so are the steps of the program run, so the
-part ends where this would cost more. It becomes the body of a loop (``foreach``), which reads groups of images and writes those of results.
+still there when the next one reads it. For each group of images weights are read and the steps of the program are run again, so the part
+ends where this would cost more. It becomes the body of a loop (``foreach``), which reads groups of images and writes those of results.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -64,7 +64,7 @@ def _part(order: Sequence[Application], images: Sequence[Node], few: int, alike:
     mixed = _added_up(order, few, batch)
     for n in order:
         if found.isdisjoint(n.operands) and mixed.isdisjoint(n.operands):
-            continue
+            continue  # it depends on no image
         bound_op = None if n in mixed or not mixed.isdisjoint(n.operands) else _operator_for(few, n, found, batch)
         if bound_op is None or (is_convolution(n) and not alike(n, few)):
             mixed.add(n)

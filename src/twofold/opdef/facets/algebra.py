@@ -22,8 +22,8 @@ class Algebra:
     #: than a loop. ``flags`` says which inputs have the batch as their first axis; others are the same for all examples.
     batch_rule: Rule | None = None
     #: ``apart``: the parameters for a few of the items along axis 0, ``(few, flags, *inputs, **params) -> params``; None if an item of the
-    #: result does not depend on one item of each input alone. ``flags`` says which inputs have these items; others are the same for all,
-    #: and so is the first axis of the result. Element-wise operators need no rule.
+    #: result depends on more than one item of an input. ``flags`` says which inputs have these items; others are the same for all items. It
+    #: is asked only if axis 0 of the result is as long. Element-wise operators need no rule.
     apart_rule: Rule | None = None
     #: Compares two numbers by value, however large an integer is.
     compares: bool = False
