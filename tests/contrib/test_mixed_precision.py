@@ -336,6 +336,17 @@ def test_the_slopes_of_a_rectifier_have_the_dtype_of_its_data(target):
     np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=5e-2, atol=5e-2)
 
 
+@pytest.mark.parametrize("optional", [False, True])
+def test_states_of_an_operator_that_is_listed_for_16_bits_stay(optional):
+    x = mx.sym.BatchNorm(mx.sym.Convolution(mx.sym.Variable("data"), num_filter=4, kernel=(3, 3), name="c"), name="b")
+    args = {"c_weight": mx.nd.ones((4, 2, 3, 3)), "c_bias": mx.nd.zeros(4), "b_gamma": mx.nd.ones(4), "b_beta": mx.nd.zeros(4)}
+    states = {"b_moving_mean": mx.nd.zeros(4), "b_moving_var": mx.nd.ones(4)}
+    listed = {"target_dtype_ops": ["Convolution", "BatchNorm"], "cast_optional_params": optional}
+    _, params, kept = amp.convert_model(x, args, states, **listed)
+    assert {a.dtype for a in kept.values()} == {np.float32}
+    assert {a.dtype for a in params.values()} == {np.float16 if optional else np.float32}
+
+
 def test_a_bucketing_module_is_converted():
     def symbol_of(key):
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")

@@ -53,10 +53,7 @@ class _Casts:
         return lambda place: Head(new, place)
 
     def _with_casts(self, node: SymbolNode, inputs: tuple[Head, ...]) -> SymbolNode:
-        params = node.bind().params
-        kind = self.rules.kind(node.op_name, lambda key: str(params.get(key)))
-        if node.name in self.excluded:
-            kind = "single"
+        kind = self._kind(node)
         # a state that the operator writes must stay the variable itself: writes to a cast would be lost
         cast = {k: h for k, h in enumerate(inputs) if k not in node.written}
         if kind == "half":
@@ -68,6 +65,11 @@ class _Casts:
         else:
             changed = {}
         return copied(node, tuple([changed.get(k, h) for k, h in enumerate(inputs)]))
+
+    def _kind(self, node: SymbolNode) -> str:
+        """What an operator computes in: see `Rules.kind`."""
+        params = node.bind().params
+        return "single" if node.name in self.excluded else self.rules.kind(node.op_name, lambda key: str(params.get(key)))
 
     def _half(self, head: Head) -> Head:
         variable = head.node.is_variable
@@ -114,12 +116,9 @@ class _Casts:
         inputs = [PartialType(None, self._dtypes.get(h)) for h in node.inputs]
         outputs = [PartialType(None, None) for _ in range(node.visible)]
         # computed in float32, whatever dtype a variable declares: the code that binds parameters casts them
-        if self.rules.kind(node.op_name, lambda key: str(node.bind().params.get(key))) == "single" or node.name in self.excluded:
-            for known in inputs:
-                known.dtype = known.dtype or "float32"
-        elif node.op_name in self.rules.half:
-            for known in inputs:
-                known.dtype = known.dtype or self.rules.dtype
+        own = {"single": "float32", "half": self.rules.dtype}.get(self._kind(node))
+        for known in inputs:
+            known.dtype = known.dtype or own
         try:
             infer_dtypes(node, inputs, outputs)
         except MXNetError:
@@ -128,7 +127,7 @@ class _Casts:
             self._dtypes[Head(node, place)] = known.dtype
         # a parameter that has the dtype of the data, such as the slopes of a PReLU
         for head, known in zip(node.inputs, inputs, strict=True):
-            if head.node.is_variable and known.dtype == self.rules.dtype:
+            if own is None and head.node.is_variable and known.dtype == self.rules.dtype:
                 self._variables[head.node] = True
 
     def declare(self) -> None:
