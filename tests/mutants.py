@@ -38,6 +38,7 @@ COPIED = (
         "tests/conftest.py",
         "tests/devices.py",
         "tests/forked.py",
+        "tests/machine_code.py",
         "tests/paths.py",
         "tests/probe.py",
         "tests/sanitizer.py",

@@ -5,10 +5,10 @@ import pytest
 
 from twofold.backend.kernel import ArrayType
 from twofold.config import SETTINGS
-from twofold_numpy import convolution, packing, tune
-from twofold_numpy.jit.availability import is_installed
+from twofold_numpy import convolution, tune
 
 from .test_convolution import F32, KINDS, operands
+from tests.machine_code import needs_wide_vectors
 
 PARAMS = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
 #: The primitives, and parameters of their own.
@@ -66,7 +66,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.skipif(not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits")
+@needs_wide_vectors
 @pytest.mark.parametrize("name", LAYERS)
 def test_few_images_at_a_time_have_the_bits_of_all(name, monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit", True)
@@ -81,7 +81,7 @@ def test_few_images_at_a_time_have_the_bits_of_all(name, monkeypatch):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-@pytest.mark.skipif(not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits")
+@needs_wide_vectors
 def test_few_images_may_have_other_bits(monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit", True)
     params = PARAMS | {"pad": (0, 0)}

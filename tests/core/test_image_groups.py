@@ -17,12 +17,9 @@ from twofold.graph.ir import Leaf, Node, applications, leaf, leaves_of
 from twofold.opdef import primitives
 from twofold.program.compile import Program
 from twofold.program.kernels import treats_images_alike
-from twofold_numpy import packing
-from twofold_numpy.jit.availability import is_installed
 
-needs_machine_code = pytest.mark.skipif(
-    not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits"
-)
+from tests.machine_code import needs_wide_vectors
+
 STEPS = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
 WINDOWS = {"kernel": (2, 2), "stride": (2, 2), "before": (0, 0), "channels_last": False}
 #: Parameters of lines, and of windows over the items too.
@@ -190,7 +187,7 @@ def drawn(rng: random.Random, x: Leaf) -> list[Node]:
     return [values[-1], *rng.sample(values, 2)]
 
 
-@pytest.mark.parametrize("jit", [False, pytest.param(True, marks=needs_machine_code)])
+@pytest.mark.parametrize("jit", [False, pytest.param(True, marks=needs_wide_vectors)])
 def test_random_networks_compute_the_same(free, jit, monkeypatch):
     """In machine code bit for bit: the adapter says which convolutions it computes alike."""
     monkeypatch.setattr(SETTINGS, "jit", jit)

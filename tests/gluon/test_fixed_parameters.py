@@ -22,8 +22,8 @@ from twofold.gluon.cached_graph import LATE
 from twofold.graph.control_flow import foreach
 from twofold.graph.ir import Node, applications
 from twofold.program.cache import program_of
-from twofold_numpy import packing
-from twofold_numpy.jit.availability import is_installed
+
+from tests.machine_code import needs_wide_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -334,7 +334,7 @@ def test_what_is_computed_once_leaves_no_scratch_memory(monkeypatch: pytest.Monk
     assert not programs[0].scratch
 
 
-@pytest.mark.skipif(not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits")
+@needs_wide_vectors
 @pytest.mark.parametrize("threads", [1, 2])
 def test_images_whose_activations_are_large_are_computed_one_by_one(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SETTINGS, "jit", True)
