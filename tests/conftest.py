@@ -98,7 +98,13 @@ def _some_run_in_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
             patch.setenv(name, value)
         patch.setattr(SETTINGS, "jit", True)
         patch.setattr(SETTINGS, "jit_eager", is_compiled)
-        yield
+        if is_compiled and request.node.nodeid.startswith("tests/numpy/"):
+            from tests.machine_code import array_methods
+
+            with array_methods():
+                yield
+        else:
+            yield
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
-"""`MachineCode`: functions for images, texts and row-sparse arrays as machine code, by llvmlite."""
+"""`MachineCode`: functions for images, texts, row-sparse and small arrays as machine code, by llvmlite."""
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.host_code import NumberReader, PictureWriter, RowAdder
+from twofold.backend.host_code import ArrayClasses, Methods, NumberReader, PictureWriter, RowAdder
 from twofold.config import SETTINGS
 
 from .jit.availability import is_installed
@@ -14,6 +15,10 @@ from .scatter import is_worth_machine_code
 
 class MachineCode:
     """A `HostCode`. The results of its methods are compiled at their first use."""
+
+    def array_methods(self) -> Callable[[ArrayClasses], Methods] | None:
+        """What makes methods of arrays; None without llvmlite."""
+        return _array_methods if SETTINGS.jit and is_installed() else None
 
     def picture_writer(self) -> PictureWriter | None:
         """Resizes and normalizes images into batches; None if LLVM does not support this processor."""
@@ -42,3 +47,10 @@ def _row_adder(dtype: np.dtype[np.generic]) -> RowAdder | None:
         from .jit.scatter import row_adder
 
     return row_adder(dtype)
+
+
+def _array_methods(classes: ArrayClasses) -> Methods:
+    with IMPORTING:
+        from .jit.array_methods import array_methods
+
+    return array_methods(classes)

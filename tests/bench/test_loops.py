@@ -2,10 +2,10 @@
 
 import pytest
 
-from asv_benchmarks import loops
+from asv_benchmarks import loop_kernels, loops
 
 
-@pytest.mark.parametrize("name", loops.KERNELS)
+@pytest.mark.parametrize("name", loop_kernels.KERNELS)
 def test_a_kernel_gives_numpys_results_and_is_measured(name):
     seconds, ratio = loops.measured(name, repetitions=1)  # compares the results
     assert seconds > 0

@@ -31,16 +31,16 @@ _make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_ob
 _numbers = itertools.count()
 
 
-class _Definition(ctypes.Structure):
+class Definition(ctypes.Structure):
     """CPython's ``PyMethodDef``."""
 
     _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
 @cache
-def _definition(address: int) -> _Definition:
+def _definition(address: int) -> Definition:
     """The definition for an address, kept forever: a function uses it until it is freed."""
-    made = _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
+    made = Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))  # never freed: at exit the cache may be freed before the last function
     return made
 

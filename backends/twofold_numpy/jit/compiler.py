@@ -83,18 +83,21 @@ class Compiler:
         """The cache key of the object code of some IR."""
         return hashlib.sha256(f"{self.target}\n{text}".encode()).hexdigest()
 
-    def object_code(self, text: str) -> bytes:
-        """Compile IR to object code."""
+    def object_code(self, text: str, inlines: bool = False) -> bytes:
+        """Compile IR to object code. The printed IR is optimized already; only if it has functions to be inlined it is here."""
         module = self._parsed(text)
+        if inlines:
+            passes = self._llvm.create_pass_builder(self._target, self._llvm.create_pipeline_tuning_options(speed_level=2))
+            passes.getModulePassManager().run(module, passes)
         return self._target.emit_object(module)
 
-    def stored_object_code(self, text: str) -> tuple[bytes, bool]:
+    def stored_object_code(self, text: str, inlines: bool = False) -> tuple[bytes, bool]:
         """Object code from the cache on disk, or compiled and stored there; and whether it was compiled."""
         key = self.key(text)
         code = CACHE.load(key)
         if code is not None:
             return code, False
-        code = self.object_code(text)
+        code = self.object_code(text, inlines)
         CACHE.store(key, code)
         return code, True
 
@@ -116,10 +119,10 @@ class Compiler:
         loaded = library.link(self._linker, name)
         return Code(loaded["kernel"], loaded)
 
-    def built(self, text: str) -> Code:
+    def built(self, text: str, inlines: bool = False) -> Code:
         """The machine code of some IR, compiled or from the cache on disk."""
         with BUILDING:
-            return self.loaded(self.stored_object_code(text)[0])
+            return self.loaded(self.stored_object_code(text, inlines)[0])
 
     def function(self, text: str, result: type | None, *arguments: type) -> Callable[..., Any]:
         """The kernel of some IR as a function of ctypes, which releases the GIL."""

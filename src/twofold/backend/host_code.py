@@ -1,6 +1,7 @@
 """The interface to code for the host's own work on images, texts and row-sparse arrays, `Target.host_code`."""
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -62,8 +63,55 @@ class RowAdder(Protocol):
         ...
 
 
+class ArrayClasses(NamedTuple):
+    """What methods of arrays in machine code have to know of the classes.
+
+    Attributes
+    ----------
+    array, element
+        The class of arrays, and that of single elements, whose slot ``_held`` has NumPy's scalar.
+    value
+        The class of contents that are no plain arrays.
+    ufunc
+        The class of functions of elements.
+    slots
+        The slots by class and name. ``_held`` of an array has its content, None in a view; others are those of views. ``data`` of a value
+        has NumPy's array if that is ready, ``entry`` is None if it is on no tape, and ``device`` says where it is. ``_numpys`` of a ufunc
+        has NumPy's, ``_operands`` how many operands are looked at, and ``_by_python`` what is called for others.
+    scalars
+        The classes of NumPy's scalars that are elements.
+    axes_reversed
+        What a transposed matrix has in the slot ``_key``.
+    gaps
+        Elements up to which a part is copied, if it has gaps, before it is computed with.
+    host
+        The device of NumPy's arrays.
+    entered
+        A list, empty as long as no thread has chosen a device for new arrays.
+    """
+
+    array: type
+    element: type
+    value: type
+    ufunc: type
+    slots: Mapping[type, Mapping[str, Any]]
+    scalars: frozenset[type]
+    axes_reversed: object
+    gaps: int
+    host: object
+    entered: list[Any]
+
+
+#: Methods in machine code, by class and name.
+Methods: TypeAlias = dict[tuple[type, str], object]
+
+
 class HostCode(Protocol):
     """Functions that run in any thread and without the GIL. Each is None if the adapter has no such code."""
+
+    def array_methods(self) -> Callable[[ArrayClasses], Methods] | None:
+        """What makes the methods, which run with the GIL: it loads a compiler, and gives none if that does not support the machine."""
+        ...
 
     def picture_writer(self) -> PictureWriter | None:
         """What resizes and normalizes images into batches."""
@@ -80,6 +128,9 @@ class HostCode(Protocol):
 
 class NoHostCode:
     """The `HostCode` of adapters that have none."""
+
+    def array_methods(self) -> None:
+        """Nothing."""
 
     def picture_writer(self) -> None:
         """Nothing."""

@@ -31,8 +31,6 @@ class ElementMixin:
     #: The class that the cell turns into.
     _ordinary: ClassVar[Any]
     _kind = property(attrgetter("_ordinary"))
-    #: NumPy's scalars leave an operator to an operand of higher priority that has no ufuncs of its own; ufuncs convert that to a scalar.
-    __array_ufunc__ = Absent()
     #: The scalar, in the slot of the content.
     _raw: Any = vars(Cell)["_held"]
 

@@ -10,7 +10,7 @@ from typing import Any as _Any
 import numpy as _numpy
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import constructor, differentiable, indexing, linalg, methods, operators, random  # noqa: F401  (attach calls, gradients, indexing, methods, operators)
+from . import constructor, differentiable, indexing, linalg, machine_code, methods, operators, random  # noqa: F401  (attach calls, gradients, …)
 from .array import ndarray
 from .fallback import vectorize
 from .inspection import NamespaceInfo as __array_namespace_info__  # noqa: F401  (the array API's name)

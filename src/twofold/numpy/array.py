@@ -22,7 +22,7 @@ from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted, apply_op
 from ..imperative.cell import PLAIN, is_view, wrap
-from ..imperative.element import ElementMixin, elements_of
+from ..imperative.element import Absent, ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
@@ -397,6 +397,8 @@ class ndarrayElement(ElementMixin, ndarray):
 
     __slots__ = ()
     _ordinary: ClassVar[Any] = ndarray
+    #: NumPy's scalars leave an operator to an operand of higher priority that has no ufuncs of its own; ufuncs convert that to a scalar.
+    __array_ufunc__ = Absent()
 
     def __bool__(self) -> bool:
         return bool(self._raw)

@@ -5,7 +5,7 @@ A ufunc that has an operator runs as that operator: recorded, fused, on any devi
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,8 +47,15 @@ class ufunc:  # NumPy's name
         NumPy's function of the same name.
     """
 
+    #: For methods in machine code: NumPy's function, how many operands it has (0 if it has several results), and the ``__call__`` that
+    #: such a method calls for other arguments.
+    __slots__ = ("__dict__", "__weakref__", "_by_python", "_numpys", "_operands")
+    #: The ``__call__`` of all ufuncs with a short one, in machine code; None before there is any.
+    _machine_code: ClassVar[Any] = None
+
     def __init__(self, numpys: np.ufunc) -> None:
         self._numpys, self._op = numpys, _ops().get(numpys.__name__)
+        self._operands = numpys.nin if numpys.nout == 1 else 0
         self.nin, self.nout, self.nargs, self.identity = numpys.nin, numpys.nout, numpys.nargs, numpys.identity
         self.__name__ = self.__qualname__ = numpys.__name__
         by_numpy = f"``numpy.{numpys.__name__}``, computed on the host, without a gradient.\n\n{numpys.__doc__}"
@@ -290,6 +297,13 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
     return out
 
 
+def call_by(method: Any) -> None:
+    """Have all ufuncs called by a method in machine code, or by their own functions if it is None."""
+    ufunc._machine_code = method
+    for cls in ufunc.__subclasses__():
+        cls.__call__ = method or function_of(cls.__name__)._by_python
+
+
 @cache
 def function_of(name: str) -> ufunc:
     """The ufunc with NumPy's name (aliases give the same object)."""
@@ -301,7 +315,8 @@ def function_of(name: str) -> ufunc:
     if found._op is not None and (not found._op.primitive or found._op.ufunc is None):
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own
-    methods: dict[str, object] = {"__call__": short_ufunc(numpys, found._short, ufunc.__call__), "__slots__": ()}
+    found._by_python = short_ufunc(numpys, found._short, ufunc.__call__)
+    methods: dict[str, object] = {"__call__": ufunc._machine_code or found._by_python, "__slots__": ()}
     if numpys.nin == 2 and numpys.nout == 1:
         methods["accumulate"] = staticmethod(short_call(found.accumulate, numpys.accumulate))
     found.__class__ = type(name, (ufunc,), methods)

@@ -161,7 +161,19 @@ class _Place:
         return result
 
 
-_places: list[_Place] = []
+class Exchanged(Protocol):
+    """Functions that are others while there are listeners."""
+
+    def timed(self) -> None:
+        """Install those that tell listeners."""
+        ...
+
+    def plain(self) -> None:
+        """Install the others."""
+        ...
+
+
+_places: list[Exchanged] = []
 
 
 def exchangeable(env: dict[str, Callable[..., object]], key: str, name: str, size: Callable[[object], int]) -> None:
@@ -176,11 +188,17 @@ def exchangeable(env: dict[str, Callable[..., object]], key: str, name: str, siz
     size
         Bytes of an operand or result.
     """
-    place = _Place(env, key, name, size)
+    exchange(_Place(env, key, name, size))
+
+
+def exchange(functions: Exchanged) -> None:
+    """Install functions now, and others whenever there are listeners."""
     with _lock:
-        _places.append(place)
+        _places.append(functions)
         if LISTENERS:
-            place.timed()
+            functions.timed()
+        else:
+            functions.plain()
 
 
 def listen(listener: Listener) -> None:

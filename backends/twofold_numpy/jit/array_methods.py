@@ -1,0 +1,239 @@
+"""Methods of small arrays in machine code: operators, indexing and calls of ufuncs, without a frame of Python.
+
+A method looks into the slots of its arrays, calls NumPy through Python's C API on what they hold, and puts the result into a new array.
+Where a slot holds anything but NumPy's array it calls the function that it replaces. The code is in ``llvm/array_….ll``.
+"""
+
+import ctypes
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from twofold.backend.host_code import ArrayClasses, Methods
+
+from .callables import METH_FASTCALL, Definition
+from .compiler import Code, Compiler, compiler
+from .llvm_text import DTYPE, FIELDS, PACKED, llvm_text
+
+#: Calling conventions: ``f(self, operand)``, ``f(self, null)``, and names of keywords after positional arguments.
+METH_O, METH_NOARGS, METH_KEYWORDS = 0x8, 0x4, 0x2
+#: Operators and their functions in the C API, ``PyNumber_…``; ``ROUNDED`` may give other bits where elements are not adjacent in memory.
+ARITHMETIC = {"add": "Add", "sub": "Subtract", "mul": "Multiply", "truediv": "TrueDivide", "floordiv": "FloorDivide", "mod": "Remainder"}
+ARITHMETIC |= {"and": "And", "or": "Or", "xor": "Xor"}
+UNARY = {"neg": "Negative", "abs": "Absolute", "invert": "Invert"}
+ROUNDED = frozenset({"floordiv", "mod"})
+#: Comparisons and their numbers in the C API.
+COMPARED = {"lt": 0, "le": 1, "eq": 2, "ne": 3, "gt": 4, "ge": 5}
+#: The functions that NumPy's scalars call if there is an array on their right.
+UFUNCS = (np.add, np.subtract, np.multiply, np.true_divide)
+#: Errors after which the replaced function is called; those that NumPy raises before it writes.
+UNWRITTEN = (TypeError, ValueError, IndexError, OverflowError)
+REFUSED = (*UNWRITTEN, RuntimeError, MemoryError)
+#: The most elements that NumPy writes without letting other threads run: these could not see the write (`concurrent_writes`).
+LOCKED = 500
+#: The largest product of two operands' sizes whose matrix product is NumPy's: those of large ones are cut into pieces.
+SMALL = 1 << 20
+#: The classes of NumPy's scalars that are looked for first.
+COMMON = (np.float64, np.int64, np.bool_, np.float32)
+
+#: Code, and what it refers to. It stays as long as the process, since calls may be running when methods are exchanged.
+_kept: list[object] = []
+
+
+class UnlikeLayout(Exception):
+    """Objects are not laid out as the C API says."""
+
+
+class Method(NamedTuple):
+    """A method: its calling convention and parameters, and the call of its function, in which ``{python}`` is the function replaced."""
+
+    convention: int
+    parameters: str
+    call: str
+
+
+PAIR, FEW = "ptr %self, ptr %other", "ptr %self, ptr %arguments, i64 %count"
+ANY = f"{FEW}, ptr %names"
+
+
+def _operators() -> dict[str, Method]:
+    """The operators of arrays and of single elements."""
+    made = {}
+    for name, function in ARITHMETIC.items():
+        for mark, reflected in (("", 0), ("r", 1)):
+            call = f"@binary({PAIR}, ptr @PyNumber_{function}, i64 {{python}}, i1 {reflected}, i1 {int(name in ROUNDED)})"
+            made[f"__{mark}{name}__"] = Method(METH_O, PAIR, call)
+    for name, k in COMPARED.items():
+        made[f"__{name}__"] = Method(METH_O, PAIR, f"@binary({PAIR}, ptr @compared_{k}, i64 {{python}}, i1 0, i1 0)")
+    for name, function in UNARY.items():
+        made[f"__{name}__"] = Method(METH_NOARGS, PAIR, f"@unary(ptr %self, ptr @PyNumber_{function}, i64 {{python}})")
+    return made
+
+
+OPERATORS = _operators()
+OF_ARRAYS = OPERATORS | {
+    **{f"__i{n}__": Method(METH_O, PAIR, f"@in_place({PAIR}, ptr @PyNumber_InPlace{f}, i64 {{python}})") for n, f in ARITHMETIC.items()},
+    **{f"__{name}__": Method(METH_O, PAIR, f"@{name}({PAIR}, i64 {{python}})") for name in ("pow", "matmul", "getitem")},
+    "__setitem__": Method(METH_FASTCALL, FEW, f"@setitem({FEW}, i64 {{python}})"),
+    "__array_ufunc__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@array_ufunc({ANY}, i64 {{python}})"),
+    "copy": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@copy({ANY}, i64 {{python}})"),
+    "__len__": Method(METH_NOARGS, PAIR, "@len(ptr %self, i64 {python})"),
+}
+#: Of single elements: what hides the ufuncs of arrays from NumPy's scalars, which then leave an operator to the element.
+HIDDEN = "__array_ufunc__"
+OF_ELEMENTS = OPERATORS | {HIDDEN: Method(0, "ptr %self, ptr %object, ptr %class", "@hidden()")}
+#: Of all ufuncs; the function that it replaces is in a slot of the ufunc.
+OF_UFUNCS = {"__call__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@ufunc_call({ANY})")}
+
+
+def array_methods(classes: ArrayClasses) -> Methods:
+    """Methods that may take the place of functions.
+
+    None if LLVM does not support this processor, threads run without the GIL, or objects are not laid out as the C API says.
+    """
+    own = None if not getattr(sys, "_is_gil_enabled", lambda: True)() else compiler()
+    try:
+        return {} if own is None else _made(own, classes)
+    except UnlikeLayout:
+        return {}
+
+
+def _made(own: Compiler, classes: ArrayClasses) -> Methods:
+    kinds = (classes.array, OF_ARRAYS), (classes.element, OF_ELEMENTS), (classes.ufunc, OF_UFUNCS)
+    methods = {(cls, name): method for cls, own_methods in kinds for name, method in own_methods.items() if name in vars(cls)}
+    functions = [vars(cls)[name] for cls, name in methods]
+    objects: dict[str, object] = {
+        "PLAIN": np.ndarray,
+        "ARRAY": classes.array,
+        "ELEMENT": classes.element,
+        "NONE": None,
+        "FLOAT": float,
+        "INT": int,
+        "SLICE": slice,
+        "TUPLE": tuple,
+        "INDEX": np.int64,
+        "ONE": 1,
+        "TWO": 2,
+        "COPIED": np.ndarray.copy,
+        "REFUSED": REFUSED,
+        "UNWRITTEN": UNWRITTEN,
+        "REVERSED": classes.axes_reversed,
+        "DEVICES": classes.entered,
+        "VALUE": classes.value,
+        "HOST": classes.host,
+        "ATTRIBUTE_ERROR": AttributeError,
+    }
+    scalars = [*COMMON, *(kind for kind in sorted(classes.scalars, key=repr) if kind not in COMMON)]
+    given = [*objects.values(), *UFUNCS, *functions, *scalars]
+    first = len(objects)
+    words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
+    words |= {"UFUNCS": first, "UFUNCS_END": first + len(UFUNCS), "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
+    for cls, slots in classes.slots.items():
+        words |= slots_of(cls, slots)
+    words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "ITEMS": _items(), "CONTIGUOUS": PACKED}
+    head = own.machine.head
+    words |= {name.upper(): head + offset for name, offset in FIELDS.items()} | {
+        "CLASS": head - 8,
+        "SIZE": head,
+        "KIND": head + DTYPE,
+        "LETTER": head + DTYPE + 1,
+    }
+    code = own.built(_text(words, [*methods.values()], first + len(UFUNCS)), inlines=True)
+    _kept.extend((code, given))
+    addresses = _addresses(code, given, len(methods))
+    return {
+        (cls, name): _descriptor(cls, name, method.convention, address, function.__doc__) if method.convention else _hiding(address)
+        for ((cls, name), method), address, function in zip(methods.items(), addresses, functions, strict=True)
+    }
+
+
+def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> str:
+    """The module; ``first`` is the place of the first method's function among the objects that the code knows."""
+    lines, told = [], []
+    for k, method in enumerate(methods):
+        call = method.call.format(python=first + k)
+        lines.append(
+            f"define internal ptr @method_{k}({method.parameters}) nounwind {{\n  %result = call ptr {call}\n  ret ptr %result\n}}"
+        )
+        told.append(f"  %method.{k} = getelementptr ptr, ptr %methods, i64 {k}\n  store ptr @method_{k}, ptr %method.{k}")
+    for k in COMPARED.values():
+        compared = f"%result = call ptr @PyObject_RichCompare(ptr %a, ptr %b, i32 {k})"
+        lines.append(f"define internal ptr @compared_{k}(ptr %a, ptr %b) nounwind {{\n  {compared}\n  ret ptr %result\n}}")
+    declared = [f"declare ptr @PyNumber_{way}{name}(ptr, ptr)" for way in ("", "InPlace") for name in ARITHMETIC.values()]
+    declared += [f"declare ptr @PyNumber_{name}(ptr)" for name in UNARY.values()]
+    texts = {"TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
+    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "items", "calls")), *lines))
+
+
+def _items() -> int:
+    """Where a tuple's items are."""
+    marks, at = (object(), object()), tuple.__basicsize__
+    if [ctypes.c_void_p.from_address(id(marks) + at + k).value for k in (0, ctypes.sizeof(ctypes.c_void_p))] != [*map(id, marks)]:
+        raise UnlikeLayout(tuple)
+    return at
+
+
+def slots_of(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
+    """Where an object's slots are, by their names in upper case: found by what they hold."""
+    thing = object.__new__(cls)
+    marks = {name: object() for name in slots}
+    for name, slot in slots.items():
+        slot.__set__(thing, marks[name])
+    size = ctypes.sizeof(ctypes.c_void_p)
+    held = {ctypes.c_void_p.from_address(id(thing) + at).value: at for at in range(0, cls.__basicsize__, size)}
+    for slot in slots.values():
+        slot.__delete__(thing)
+    try:
+        return {name.strip("_").upper(): held[id(mark)] for name, mark in marks.items()}
+    except KeyError:
+        raise UnlikeLayout(cls) from None
+
+
+def _addresses(code: Code, given: list[object], count: int) -> list[int]:
+    """The addresses of the methods, after their code has been told the objects that it refers to."""
+    run = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
+    objects, found = (ctypes.c_void_p * len(given))(*map(id, given)), (ctypes.c_void_p * count)()
+    run(objects, found)
+    return [address or 0 for address in found]
+
+
+_new_method = ctypes.pythonapi.PyDescr_NewMethod
+_new_method.restype, _new_method.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+
+
+def _descriptor(cls: type, name: str, convention: int, address: int, doc: str | None) -> object:
+    """A method of a class."""
+    definition = Definition(name.encode(), address, convention, doc and doc.encode())
+    _kept.append(definition)
+    return _new_method(cls, ctypes.addressof(definition))
+
+
+class _TypeSlot(ctypes.Structure):
+    """CPython's ``PyType_Slot``."""
+
+    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+
+class _TypeSpec(ctypes.Structure):
+    """CPython's ``PyType_Spec``."""
+
+    _fields_ = [
+        *(("name", ctypes.c_char_p), ("size", ctypes.c_int), ("item", ctypes.c_int), ("flags", ctypes.c_uint)),
+        ("slots", ctypes.POINTER(_TypeSlot)),
+    ]
+
+
+#: The number of ``tp_descr_get`` in CPython's limited API.
+DESCR_GET = 54
+_new_type = ctypes.pythonapi.PyType_FromSpec
+_new_type.restype, _new_type.argtypes = ctypes.py_object, [ctypes.POINTER(_TypeSpec)]
+
+
+def _hiding(address: int) -> object:
+    """A descriptor that raises `AttributeError`: in Python that takes longer than to add two numbers."""
+    slots = (_TypeSlot * 2)(_TypeSlot(DESCR_GET, address), _TypeSlot(0, None))
+    kept = _TypeSpec(b"twofold.Hidden", object.__basicsize__, 0, 0, slots)
+    _kept.append((kept, slots))
+    return _new_type(kept)()

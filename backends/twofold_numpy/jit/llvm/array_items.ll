@@ -1,0 +1,259 @@
+; Reads and writes of parts of arrays; `array_objects` has what they call.
+; Whether one item of an index is a number or a slice, which give an element or a view: 0 for others, 1 for a number, 2 for a slice, 3 for
+; None.
+define internal i32 @place(ptr %item) nounwind {
+  %is.int = call i1 @is_a(ptr %item, i64 $INT)
+  br i1 %is.int, label %number, label %other
+other:
+  %is.slice = call i1 @is_a(ptr %item, i64 $SLICE)
+  br i1 %is.slice, label %slice, label %third
+third:
+  %none = call ptr @word(i64 $NONE)
+  %is.none = icmp eq ptr %item, %none
+  br i1 %is.none, label %nothing, label %fourth
+fourth:
+  %is.index = call i1 @is_a(ptr %item, i64 $INDEX)
+  br i1 %is.index, label %number, label %no
+number:
+  ret i32 1
+slice:
+  ret i32 2
+nothing:
+  ret i32 3
+no:
+  ret i32 0
+}
+
+; The most elements that an index may select, -1 if it has other items than these: elements along the axes of numbers count once. An
+; index with None selects as many as the array has.
+define internal i64 @selected(ptr %array, ptr %key) nounwind {
+entry:
+  %is.tuple = call i1 @is_a(ptr %key, i64 $TUPLE)
+  br i1 %is.tuple, label %items, label %single
+single:
+  %only = call i32 @place(ptr %key)
+  %is.place = icmp ne i32 %only, 0
+  br i1 %is.place, label %first, label %no
+first:
+  %is.number = icmp eq i32 %only, 1
+  %from = zext i1 %is.number to i32
+  %part = call i64 @elements(ptr %array, i32 %from)
+  ret i64 %part
+items:
+  %count.at = getelementptr i8, ptr %key, i64 $SIZE
+  %count = load i64, ptr %count.at
+  %nd = call i32 @axes(ptr %array)
+  %sizes = call ptr @slot(ptr %array, i64 $DIMENSIONS)
+  %has.items = icmp ne i64 %count, 0
+  br i1 %has.items, label %look, label %no
+look:
+  %k = phi i64 [ 0, %items ], [ %k.next, %next ]
+  %axis = phi i32 [ 0, %items ], [ %axis.next, %next ]
+  %n = phi i64 [ 1, %items ], [ %n.next, %next ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %item, label %rest
+item:
+  %item.at = getelementptr ptr, ptr %key, i64 %k
+  %value = call ptr @slot(ptr %item.at, i64 $ITEMS)
+  %place = call i32 @place(ptr %value)
+  %k.next = add i64 %k, 1
+  switch i32 %place, label %no [ i32 1, label %skip
+                                 i32 2, label %along
+                                 i32 3, label %next ]
+skip:
+  %after.number = add i32 %axis, 1
+  br label %next
+along:
+  ; too many items are NumPy's error
+  %is.axis = icmp slt i32 %axis, %nd
+  br i1 %is.axis, label %size, label %no
+size:
+  %at = getelementptr i64, ptr %sizes, i32 %axis
+  %length = load i64, ptr %at
+  %longer = mul i64 %n, %length
+  %after.slice = add i32 %axis, 1
+  br label %next
+next:
+  %axis.next = phi i32 [ %after.number, %skip ], [ %after.slice, %size ], [ %axis, %item ]
+  %n.next = phi i64 [ %n, %skip ], [ %longer, %size ], [ %n, %item ]
+  br label %look
+rest:
+  %others = call i64 @elements(ptr %array, i32 %axis)
+  %all = mul i64 %n, %others
+  ret i64 %all
+no:
+  ret i64 -1
+}
+
+define internal ptr @getitem(ptr %self, ptr %key, i64 %python) nounwind {
+  %v = call ptr @memory(ptr %self, i1 false)
+  %has.memory = icmp ne ptr %v, null
+  br i1 %has.memory, label %look, label %python.way
+look:
+  %n = call i64 @selected(ptr %v, ptr %key)
+  %is.basic = icmp sge i64 %n, 0
+  br i1 %is.basic, label %read, label %python.way
+read:
+  call void @Py_IncRef(ptr %v)
+  %result = call ptr @PyObject_GetItem(ptr %v, ptr %key)
+  ; an index may be an object whose code has changed the array meanwhile
+  %now = call ptr @memory(ptr %self, i1 false)
+  call void @Py_DecRef(ptr %v)
+  %is.found = icmp ne ptr %result, null
+  br i1 %is.found, label %found, label %failed
+found:
+  %is.array = call i1 @is_a(ptr %result, i64 $PLAIN)
+  br i1 %is.array, label %array, label %element
+array:
+  %is.same = icmp eq ptr %now, %v
+  br i1 %is.same, label %view, label %other
+view:
+  %class = call ptr @word(i64 $ARRAY)
+  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
+  %is.made = icmp ne ptr %new, null
+  br i1 %is.made, label %fill, label %no.memory
+fill:
+  %held = call ptr @slot(ptr %self, i64 $HELD)
+  %none = call ptr @word(i64 $NONE)
+  %is.view = icmp eq ptr %held, %none
+  %of = call ptr @slot(ptr %self, i64 $OF)
+  %root = call ptr @slot(ptr %self, i64 $BASE)
+  %base = select i1 %is.view, ptr %root, ptr %self
+  %content = select i1 %is.view, ptr %of, ptr %held
+  call void @put(ptr %new, i64 $SEEN, ptr %result)
+  call void @share(ptr %new, i64 $BASE, ptr %base)
+  call void @share(ptr %new, i64 $OF, ptr %content)
+  call void @share(ptr %new, i64 $UNDER, ptr %self)
+  call void @share(ptr %new, i64 $KEY, ptr %key)
+  call void @share(ptr %new, i64 $HELD, ptr %none)
+  call void @share(ptr %new, i64 $STEPS, ptr %none)
+  call void @share(ptr %new, i64 $GRADIENT, ptr %none)
+  ret ptr %new
+no.memory:
+  call void @Py_DecRef(ptr %result)
+  ret ptr null
+element:
+  %is.scalar = call i1 @is_scalar(ptr %result)
+  br i1 %is.scalar, label %done, label %other
+done:
+  ret ptr %result
+other:
+  call void @Py_DecRef(ptr %result)
+  br label %python.way
+failed:
+  %is.refused = call i1 @is_refused(i64 $REFUSED)
+  br i1 %is.refused, label %python.way, label %raise
+raise:
+  ret ptr null
+python.way:
+  %by.python = call ptr @by_python(i64 %python, ptr %self, ptr %key, i64 2)
+  ret ptr %by.python
+}
+
+; NumPy's array or number to write, a new reference; null if another function has to find out. A part of the array that is written is left
+; to that function, since NumPy may read elements that it has just written.
+define internal ptr @source(ptr %self, ptr %value) nounwind {
+  %is.array = call i1 @is_a(ptr %value, i64 $ARRAY)
+  br i1 %is.array, label %array, label %number
+number:
+  %scalar = call ptr @operand(ptr %value, i1 false)
+  ret ptr %scalar
+array:
+  %own = call ptr @root(ptr %self)
+  %other = call ptr @root(ptr %value)
+  %is.same = icmp eq ptr %own, %other
+  br i1 %is.same, label %no, label %apart
+apart:
+  %content = call ptr @memory(ptr %value, i1 false)
+  %is.ready = icmp ne ptr %content, null
+  br i1 %is.ready, label %found, label %no
+found:
+  call void @Py_IncRef(ptr %content)
+  ret ptr %content
+no:
+  ret ptr null
+}
+
+; The array that owns the memory.
+define internal ptr @root(ptr %x) nounwind {
+  %held = call ptr @slot(ptr %x, i64 $HELD)
+  %none = call ptr @word(i64 $NONE)
+  %is.view = icmp eq ptr %held, %none
+  %base = call ptr @slot(ptr %x, i64 $BASE)
+  %root = select i1 %is.view, ptr %base, ptr %x
+  ret ptr %root
+}
+
+; Whether a value is the view that `self[key] += y` has changed, and now writes to its own place.
+define internal i1 @is_there(ptr %self, ptr %key, ptr %value) nounwind {
+  %is.array = call i1 @is_a(ptr %value, i64 $ARRAY)
+  br i1 %is.array, label %look, label %no
+look:
+  %held = call ptr @slot(ptr %value, i64 $HELD)
+  %none = call ptr @word(i64 $NONE)
+  %is.view = icmp eq ptr %held, %none
+  br i1 %is.view, label %view, label %no
+view:
+  %under = call ptr @slot(ptr %value, i64 $UNDER)
+  %its.key = call ptr @slot(ptr %value, i64 $KEY)
+  %is.under = icmp eq ptr %under, %self
+  %is.key = icmp eq ptr %its.key, %key
+  %is = and i1 %is.under, %is.key
+  ret i1 %is
+no:
+  ret i1 false
+}
+
+define internal ptr @setitem(ptr %self, ptr %arguments, i64 %count, i64 %python) nounwind {
+  %all = alloca [3 x ptr]
+  %are.two = icmp eq i64 %count, 2
+  br i1 %are.two, label %two, label %wrong
+wrong:
+  ; the function's error for one that it has not got
+  %error = call ptr @by_python(i64 %python, ptr %self, ptr null, i64 1)
+  ret ptr %error
+two:
+  %key = load ptr, ptr %arguments
+  %value.at = getelementptr ptr, ptr %arguments, i64 1
+  %value = load ptr, ptr %value.at
+  %is.there = call i1 @is_there(ptr %self, ptr %key, ptr %value)
+  br i1 %is.there, label %done, label %look
+look:
+  %v = call ptr @memory(ptr %self, i1 true)
+  %has.memory = icmp ne ptr %v, null
+  br i1 %has.memory, label %measure, label %python.way
+measure:
+  %n = call i64 @selected(ptr %v, ptr %key)
+  ; -1 is the largest of unsigned numbers
+  %is.short = icmp ule i64 %n, $LOCKED
+  br i1 %is.short, label %find, label %python.way
+find:
+  %source = call ptr @source(ptr %self, ptr %value)
+  %has.source = icmp ne ptr %source, null
+  br i1 %has.source, label %write, label %python.way
+write:
+  call void @Py_IncRef(ptr %v)
+  %status = call i32 @PyObject_SetItem(ptr %v, ptr %key, ptr %source)
+  call void @Py_DecRef(ptr %v)
+  call void @Py_DecRef(ptr %source)
+  %is.written = icmp eq i32 %status, 0
+  br i1 %is.written, label %done, label %failed
+failed:
+  %is.refused = call i1 @is_refused(i64 $UNWRITTEN)
+  br i1 %is.refused, label %python.way, label %raise
+raise:
+  ret ptr null
+done:
+  %none = call ptr @word(i64 $NONE)
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
+python.way:
+  %second = getelementptr ptr, ptr %all, i64 1
+  %third = getelementptr ptr, ptr %all, i64 2
+  store ptr %self, ptr %all
+  store ptr %key, ptr %second
+  store ptr %value, ptr %third
+  %function = call ptr @word(i64 %python)
+  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %all, i64 3, ptr null)
+  ret ptr %result
+}

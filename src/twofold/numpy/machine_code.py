@@ -1,0 +1,115 @@
+"""Operators and indexing of `ndarray` in machine code, for programs that compute with small arrays in loops.
+
+To load a compiler takes as long as some hundred thousand operations. So the functions of `calls.arithmetic` and `calls.items` serve first,
+and the commonest of them count their calls; after `CALLS` of these the adapter's methods take their place (`HostCode.array_methods`).
+"""
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from itertools import repeat
+from typing import Any, cast
+
+from ..backend.host_code import ArrayClasses, Methods
+from ..device import CPU, ENTERED
+from ..imperative.cell import HOST, Value
+from ..imperative.element import NATIVE
+from ..imperative.views import AXES_REVERSED, GAPS
+from ..scheduler.observers import exchange
+from ..signal_handlers import unless_signalled
+from . import indexing, methods, operators  # noqa: F401  (attach what is replaced)
+from .array import ndarray, ndarrayElement
+from .ufuncs import call_by, ufunc
+
+#: Counted calls before the methods are made.
+CALLS = 200_000
+#: The methods that count.
+COUNTED = ("__getitem__", "__add__", "__sub__", "__mul__", "__truediv__")
+#: The slots that methods look into, by class.
+SLOTS: dict[type, tuple[str, ...]] = {
+    ndarray: ("_held", "_gradient", "_base", "_key", "_of", "_seen", "_steps", "_under"),
+    Value: ("data", "entry", "device"),
+    ufunc: ("_numpys", "_operands", "_by_python"),
+}
+
+
+class MachineCode:
+    """The methods that take the functions' place.
+
+    Parameters
+    ----------
+    make
+        The adapter's function that makes them.
+    """
+
+    def __init__(self, make: Callable[[ArrayClasses], Methods]) -> None:
+        self._make, self._making = make, threading.Lock()
+        self._tick = repeat(None, CALLS).__next__
+        #: The functions, those that count at first, and the methods once they have been made.
+        self._functions: Methods = {}
+        self._methods: Methods = {}
+        self._call: object = None
+
+    def count(self) -> None:
+        """Have functions count their calls."""
+        for name in COUNTED:
+            function = vars(ndarray)[name]
+            self._functions[ndarray, name] = function
+            setattr(ndarray, name, self._counted(function))
+
+    def _counted(self, function: Any) -> Callable[[Any, Any], Any]:
+        tick, install = self._tick, self.install
+
+        @wraps(function)
+        def counted(self: Any, other: Any) -> Any:
+            try:
+                tick()
+            except StopIteration:
+                install()
+            return function(self, other)
+
+        return counted
+
+    def install(self) -> None:
+        """Put the methods in the functions' place, or at least an end to the counting. Other threads go on with the functions meanwhile."""
+        if not self._making.acquire(blocking=False):
+            return
+        self.timed()
+        slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
+        try:
+            made = self._make(ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, NATIVE, AXES_REVERSED, GAPS, CPU, ENTERED))
+        except unless_signalled((OSError, RuntimeError)):  # LLVM has failed
+            made = {}
+        self._call = made.pop((ufunc, "__call__"), None)
+        self._functions = {(cls, name): vars(cls)[name] for cls, name in made}
+        self._methods = made
+        exchange(self)
+
+    def timed(self) -> None:
+        """Put the functions back: these call what tells listeners of operations."""
+        _set(self._functions)
+        call_by(None)
+
+    def plain(self) -> None:
+        """Put the methods in place again."""
+        _set(self._methods)
+        call_by(self._call)
+
+
+def _set(given: Methods) -> None:
+    for (cls, name), method in given.items():
+        setattr(cls, name, method)
+
+
+def begin() -> "MachineCode | None":
+    """Count calls from now on; None if the adapter has no machine code."""
+    make = cast("Callable[[ArrayClasses], Methods] | None", HOST.target.host_code.array_methods())
+    if make is None:
+        return None
+    code = MachineCode(make)
+    code.count()
+    return code
+
+
+#: That of this process.
+MACHINE_CODE = begin()
