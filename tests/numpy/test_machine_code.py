@@ -14,6 +14,7 @@ import pytest
 import twofold as mx
 from twofold import autograd
 from twofold import np as tnp
+from twofold.device import ENTERED
 from twofold.numpy import machine_code
 from twofold.numpy.array import ndarray, ndarrayElement
 from twofold.numpy.machine_code import MachineCode
@@ -26,11 +27,14 @@ METHOD = type(str.upper)
 
 @pytest.fixture(autouse=True)
 def code():
+    entered = ENTERED.copy()
+    ENTERED.clear()  # as in a process that has chosen no device
     with array_methods() as found:
         if found is None:
             pytest.skip("no llvmlite")
         assert isinstance(vars(ndarray)["__add__"], METHOD)
         yield found
+    ENTERED.extend(entered)
 
 
 # ---------------------------------------------------------------------------------------- the same as the functions
