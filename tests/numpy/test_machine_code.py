@@ -153,6 +153,19 @@ def test_operators_of_one_operand_do_what_the_functions_do(code, run):
     compared(code, [(run, name) for name in NAMES])
 
 
+REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"]
+#: Arguments and options.
+WHERE = [((axis,), {}) for axis in (0, -1, 1, None, 5, (0, 1), True, "a")] + [((), {"axis": axis}) for axis in (0, 1, None, (0,), 7)]
+WHERE += [((), {}), ((0, "float32"), {}), ((0,), {"axis": 0}), ((), {"keepdims": True}), ((), {"axis": 0, "dtype": "float32"})]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_do_what_the_functions_do(code, name):
+    assert isinstance(vars(ndarray)[name], METHOD)
+    runs = [lambda x, given=given: getattr(x, name)(*given[0], **given[1]) for given in WHERE]
+    compared(code, [(run, array) for run in runs for array in OF_US])
+
+
 class Index:
     """An index that is an object of a program."""
 
@@ -227,6 +240,10 @@ FAST += [
     "A[:3, :3] @ A[:3, :3]",
     "total + 1.0",
     "-total",
+    "s - total",
+    "A.sum()",
+    "A.max(axis=0)",
+    "A[1].argmax()",
 ]
 FAST += [
     "x.__iadd__(1.0)",

@@ -31,6 +31,8 @@ UFUNCS = (np.add, np.subtract, np.multiply, np.true_divide)
 #: Errors after which the replaced function is called; those that NumPy raises before it writes.
 UNWRITTEN = (TypeError, ValueError, IndexError, OverflowError)
 REFUSED = (*UNWRITTEN, RuntimeError, MemoryError)
+#: Reductions that NumPy computes by functions of Python: their errors are not told from those of signal handlers.
+IN_PYTHON = frozenset({"mean", "std", "var"})
 #: The most elements that NumPy writes without letting other threads run: these could not see the write (`concurrent_writes`).
 LOCKED = 500
 #: The largest product of two operands' sizes whose matrix product is NumPy's: those of large ones are cut into pieces.
@@ -101,13 +103,41 @@ def array_methods(classes: ArrayClasses) -> Methods:
 
 
 def _made(own: Compiler, classes: ArrayClasses) -> Methods:
-    kinds = (classes.array, OF_ARRAYS), (classes.element, OF_ELEMENTS), (classes.ufunc, OF_UFUNCS)
-    methods = {(cls, name): method for cls, own_methods in kinds for name, method in own_methods.items() if name in vars(cls)}
+    objects = _objects(classes)
+    scalars = [*COMMON, *(kind for kind in sorted(classes.scalars, key=repr) if kind not in COMMON)]
+    reductions = [*classes.reductions.values()]
+    # what the code knows, in this order
+    ufuncs = len(objects)
+    reduced = ufuncs + len(UFUNCS)
+    replaced = reduced + len(reductions)
+    methods = _methods(classes, reduced)
     functions = [vars(cls)[name] for cls, name in methods]
-    objects: dict[str, object] = {
+    given = [*objects.values(), *UFUNCS, *reductions, *functions, *scalars]
+    words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
+    words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
+    for cls, slots in classes.slots.items():
+        words |= slots_of(cls, slots)
+    words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "ITEMS": _items(), "CONTIGUOUS": PACKED}
+    head = own.machine.head
+    words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
+    words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1}
+    code = own.built(_text(words, [*methods.values()], replaced), inlines=True)
+    _kept.extend((code, given))
+    addresses = _addresses(code, given, len(methods))
+    return {
+        (cls, name): _descriptor(cls, name, method.convention, address, function.__doc__) if method.convention else _hiding(address)
+        for ((cls, name), method), address, function in zip(methods.items(), addresses, functions, strict=True)
+    }
+
+
+def _objects(classes: ArrayClasses) -> dict[str, object]:
+    """Single objects that the code knows, by the words for their places."""
+    return {
         "PLAIN": np.ndarray,
         "ARRAY": classes.array,
         "ELEMENT": classes.element,
+        "VALUE": classes.value,
+        "HOST": classes.host,
         "NONE": None,
         "FLOAT": float,
         "INT": int,
@@ -116,37 +146,24 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
         "INDEX": np.int64,
         "ONE": 1,
         "TWO": 2,
+        "AXIS": sys.intern("axis"),
         "COPIED": np.ndarray.copy,
-        "REFUSED": REFUSED,
-        "UNWRITTEN": UNWRITTEN,
         "REVERSED": classes.axes_reversed,
         "DEVICES": classes.entered,
-        "VALUE": classes.value,
-        "HOST": classes.host,
+        "REFUSED": REFUSED,
+        "UNWRITTEN": UNWRITTEN,
         "ATTRIBUTE_ERROR": AttributeError,
     }
-    scalars = [*COMMON, *(kind for kind in sorted(classes.scalars, key=repr) if kind not in COMMON)]
-    given = [*objects.values(), *UFUNCS, *functions, *scalars]
-    first = len(objects)
-    words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
-    words |= {"UFUNCS": first, "UFUNCS_END": first + len(UFUNCS), "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
-    for cls, slots in classes.slots.items():
-        words |= slots_of(cls, slots)
-    words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "ITEMS": _items(), "CONTIGUOUS": PACKED}
-    head = own.machine.head
-    words |= {name.upper(): head + offset for name, offset in FIELDS.items()} | {
-        "CLASS": head - 8,
-        "SIZE": head,
-        "KIND": head + DTYPE,
-        "LETTER": head + DTYPE + 1,
-    }
-    code = own.built(_text(words, [*methods.values()], first + len(UFUNCS)), inlines=True)
-    _kept.extend((code, given))
-    addresses = _addresses(code, given, len(methods))
-    return {
-        (cls, name): _descriptor(cls, name, method.convention, address, function.__doc__) if method.convention else _hiding(address)
-        for ((cls, name), method), address, function in zip(methods.items(), addresses, functions, strict=True)
-    }
+
+
+def _methods(classes: ArrayClasses, reduced: int) -> dict[tuple[type, str], Method]:
+    """All methods by class and name. NumPy's functions for reductions are at places from ``reduced`` on."""
+    kinds = (classes.array, OF_ARRAYS), (classes.element, OF_ELEMENTS), (classes.ufunc, OF_UFUNCS)
+    methods = {(cls, name): method for cls, own in kinds for name, method in own.items() if name in vars(cls)}
+    for k, name in enumerate(classes.reductions, reduced):
+        if name not in IN_PYTHON:
+            methods[classes.array, name] = Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@reduction({ANY}, i64 {{python}}, i64 {k})")
+    return methods
 
 
 def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> str:

@@ -78,6 +78,8 @@ class ArrayClasses(NamedTuple):
         The slots by class and name. ``_held`` of an array has its content, None in a view; others are those of views. ``data`` of a value
         has NumPy's array if that is ready, ``entry`` is None if it is on no tape, and ``device`` says where it is. ``_numpys`` of a ufunc
         has NumPy's, ``_operands`` how many operands are looked at, and ``_by_python`` what is called for others.
+    reductions
+        NumPy's functions of an array and an axis (None: all of them) by the names of methods.
     scalars
         The classes of NumPy's scalars that are elements.
     axes_reversed
@@ -95,6 +97,7 @@ class ArrayClasses(NamedTuple):
     value: type
     ufunc: type
     slots: Mapping[type, Mapping[str, Any]]
+    reductions: Mapping[str, Callable[..., Any]]
     scalars: frozenset[type]
     axes_reversed: object
     gaps: int

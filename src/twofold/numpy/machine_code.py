@@ -10,7 +10,10 @@ from functools import wraps
 from itertools import repeat
 from typing import Any, cast
 
+import numpy as np
+
 from ..backend.host_code import ArrayClasses, Methods
+from ..calls import short
 from ..device import CPU, ENTERED
 from ..imperative.cell import HOST, Value
 from ..imperative.element import NATIVE
@@ -19,6 +22,7 @@ from ..scheduler.observers import exchange
 from ..signal_handlers import unless_signalled
 from . import indexing, methods, operators  # noqa: F401  (attach what is replaced)
 from .array import ndarray, ndarrayElement
+from .short_calls import SHORTER
 from .ufuncs import call_by, ufunc
 
 #: Counted calls before the methods are made.
@@ -77,7 +81,9 @@ class MachineCode:
         self.timed()
         slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
         try:
-            made = self._make(ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, NATIVE, AXES_REVERSED, GAPS, CPU, ENTERED))
+            made = self._make(
+                ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, GAPS, CPU, ENTERED)
+            )
         except unless_signalled((OSError, RuntimeError)):  # LLVM has failed
             made = {}
         self._call = made.pop((ufunc, "__call__"), None)
@@ -94,6 +100,12 @@ class MachineCode:
         """Put the methods in place again."""
         _set(self._methods)
         call_by(self._call)
+
+
+def _reductions() -> dict[str, Callable[..., Any]]:
+    """NumPy's functions for methods such as ``sum``."""
+    shapes = {name: SHORTER.get(method) for name, method in vars(np.ndarray).items() if name in vars(ndarray)}
+    return {name: shape[2]["reduce"] for name, shape in shapes.items() if shape is not None and shape[0] is short.reduction}
 
 
 def _set(given: Methods) -> None:

@@ -188,6 +188,66 @@ python.way:
   ret ptr %found
 }
 
+; `x.sum()` and its like over all axes or one; `function` is NumPy's, of an array and an axis.
+define internal ptr @reduction(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 %python, i64 %function) nounwind {
+  %two = alloca [2 x ptr]
+  %none = call ptr @word(i64 $NONE)
+  %is.named = icmp ne ptr %names, null
+  br i1 %is.named, label %named, label %unnamed
+named:
+  %size.at = getelementptr i8, ptr %names, i64 $SIZE
+  %size = load i64, ptr %size.at
+  %name = call ptr @slot(ptr %names, i64 $ITEMS)
+  %wanted = call ptr @word(i64 $AXIS)
+  %is.one = icmp eq i64 %size, 1
+  %is.axis = icmp eq ptr %name, %wanted
+  %is.only = icmp eq i64 %count, 0
+  %is.single = and i1 %is.one, %is.axis
+  %is.fine = and i1 %is.single, %is.only
+  br i1 %is.fine, label %given, label %python.way
+unnamed:
+  switch i64 %count, label %python.way [ i64 0, label %look
+                                         i64 1, label %given ]
+given:
+  %axis.given = load ptr, ptr %arguments
+  %is.none = icmp eq ptr %axis.given, %none
+  %is.int = call i1 @is_a(ptr %axis.given, i64 $INT)
+  %is.known = or i1 %is.none, %is.int
+  br i1 %is.known, label %look, label %python.way
+look:
+  %axis = phi ptr [ %none, %unnamed ], [ %axis.given, %given ]
+  %is.array = call i1 @is_a(ptr %self, i64 $ARRAY)
+  br i1 %is.array, label %read, label %python.way
+read:
+  %a = call ptr @content(ptr %self, i1 true)
+  %has.a = icmp ne ptr %a, null
+  br i1 %has.a, label %measure, label %python.way
+measure:
+  ; bfloat16 is of the kind of records
+  %kind = call i8 @kind(ptr %a)
+  %is.number = icmp ne i8 %kind, 86
+  br i1 %is.number, label %run, label %unlike
+unlike:
+  call void @Py_DecRef(ptr %a)
+  br label %python.way
+run:
+  %axis.at = getelementptr ptr, ptr %two, i64 1
+  store ptr %a, ptr %two
+  store ptr %axis, ptr %axis.at
+  %callable = call ptr @word(i64 %function)
+  %result = call ptr @PyObject_Vectorcall(ptr %callable, ptr %two, i64 2, ptr null)
+  call void @Py_DecRef(ptr %a)
+  %new = call ptr @concluded(ptr %result)
+  %is.left = icmp eq ptr %new, @words
+  br i1 %is.left, label %python.way, label %done
+done:
+  ret ptr %new
+python.way:
+  %replaced = call ptr @word(i64 %python)
+  %found = call ptr @with_names(ptr %replaced, ptr %self, ptr %arguments, i64 %count, ptr %names)
+  ret ptr %found
+}
+
 define internal ptr @len(ptr %self, i64 %python) nounwind {
   %v = call ptr @memory(ptr %self, i1 false)
   %is.ready = icmp ne ptr %v, null
