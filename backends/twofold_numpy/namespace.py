@@ -310,9 +310,10 @@ class NumpyNamespace(Referenced):
         return integer_products.convolve(NumpyNamespace(), data, weight, **params)
 
     # windows
-    window_max, window_sum = partial(window_reductions.compute, "window_max"), partial(window_reductions.compute, "window_sum")
-    window_max_transposed = partial(window_reductions.compute, "window_max_transposed")
-    window_sum_transposed = partial(window_reductions.compute, "window_sum_transposed")
+    window_max = staticmethod(partial(window_reductions.compute, "window_max"))
+    window_sum = staticmethod(partial(window_reductions.compute, "window_sum"))
+    window_max_transposed = staticmethod(partial(window_reductions.compute, "window_max_transposed"))
+    window_sum_transposed = staticmethod(partial(window_reductions.compute, "window_sum_transposed"))
 
     # gathers
     take, take_along_axis = staticmethod(np.take), staticmethod(np.take_along_axis)
