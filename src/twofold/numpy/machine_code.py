@@ -28,7 +28,7 @@ from .ufuncs import call_by, ufunc
 #: Counted calls before the methods are made.
 CALLS = 200_000
 #: The methods that count.
-COUNTED = ("__getitem__", "__add__", "__sub__", "__mul__", "__truediv__")
+COUNTED = ("__getitem__", "__add__", "__sub__", "__mul__", "__truediv__", "__rmul__", "__iadd__", "__imul__", "__matmul__")
 #: The slots that methods look into, by class.
 SLOTS: dict[type, tuple[str, ...]] = {
     ndarray: ("_held", "_gradient", "_base", "_key", "_of", "_seen", "_steps", "_under"),
