@@ -45,7 +45,7 @@ def test_a_function_may_be_freed_after_everything_else():
     # as at exit, where modules are taken apart in no useful order
     x = np.ones(100, np.float32)
     machine_code(chain((100,), "negative"))(x, x, np.empty_like(x))
-    definitions = [weakref.ref(found) for found in gc.get_objects() if type(found) is callables._Definition]
+    definitions = [weakref.ref(found) for found in gc.get_objects() if type(found) is callables.Definition]
     assert definitions
     callables._definition.cache_clear()
     gc.collect()

@@ -172,11 +172,11 @@ def test_a_fork_waits_for_code_between_threads(monkeypatch):
     own, begun, finished = compiler(), threading.Event(), []
     object_code = own.object_code
 
-    def slow(text):
+    def slow(text, inlines):
         begun.set()
         time.sleep(0.2)
         finished.append(text)
-        return object_code(text)
+        return object_code(text, inlines)
 
     monkeypatch.setattr(own, "object_code", slow)
     thread = threading.Thread(target=handoff.code_of.__wrapped__, args=(own, "split"))
