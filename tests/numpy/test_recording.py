@@ -136,3 +136,19 @@ def test_a_scalar_recurrence_writes_in_place_while_recording() -> None:
             x[k] = 0.5 * x[k - 1] + 1.0
     assert (COUNTERS.copied, COUNTERS.windows, COUNTERS.deferred) == before
     assert float(x[99]) == 2.0 - 2.0**-98
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool"])
+@pytest.mark.parametrize(
+    "function", [lambda x: x * 2.5, lambda x: 2.5 - x, lambda x: x + 2.5, lambda x: 2.5**x, lambda x: 2.5 / (x + 1), lambda x: x * 3]
+)
+def test_integers_and_numbers_promote_each_time_they_are_recorded(dtype, function):
+    values = numpy.array([1, 0, 3, 2]).astype(dtype)
+    for _ in range(3):
+        x = mx.np.array(values)
+        with pytest.warns(UserWarning, match="attach_grad"):
+            x.attach_grad()
+        with mx.autograd.record():
+            y = function(x)
+        assert y.dtype == function(values).dtype
+        numpy.testing.assert_array_equal(y.asnumpy(), function(values))

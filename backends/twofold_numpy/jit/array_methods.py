@@ -7,6 +7,7 @@ Where a slot holds anything but NumPy's array it calls the function that it repl
 import ctypes
 import sys
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +41,11 @@ SMALL = 1 << 20
 #: The classes of NumPy's scalars that are looked for first.
 COMMON = (np.float64, np.int64, np.bool_, np.float32)
 
-#: Code, and what it refers to. It stays as long as the process, since calls may be running when methods are exchanged.
-_kept: list[object] = []
+
+def _keep(*things: object) -> None:
+    """Keep what code refers to for ever: methods are called until the process ends, after modules have been cleared."""
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 class UnlikeLayout(Exception):
@@ -121,11 +125,12 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     head = own.machine.head
     words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1}
+    words |= _bounds()
     code = own.built(_text(words, [*methods.values()], replaced), inlines=True)
-    _kept.extend((code, given))
+    _keep(code, code.library, given)
     addresses = _addresses(code, given, len(methods))
     return {
-        (cls, name): _descriptor(cls, name, method.convention, address, function.__doc__) if method.convention else _hiding(address)
+        (cls, name): _descriptor(cls, name, method.convention, address, function) if method.convention else _hiding(address)
         for ((cls, name), method), address, function in zip(methods.items(), addresses, functions, strict=True)
     }
 
@@ -150,6 +155,9 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "COPIED": np.ndarray.copy,
         "REVERSED": classes.axes_reversed,
         "DEVICES": classes.entered,
+        "STR": str,
+        "COMPLEX64": np.complex64,
+        "COMPLEX128": np.complex128,
         "REFUSED": REFUSED,
         "UNWRITTEN": UNWRITTEN,
         "ATTRIBUTE_ERROR": AttributeError,
@@ -192,6 +200,17 @@ def _items() -> int:
     return at
 
 
+def _bounds() -> dict[str, int]:
+    """Where a slice's bounds are."""
+    bounds = slice(object(), object(), object())
+    size = ctypes.sizeof(ctypes.c_void_p)
+    held = {ctypes.c_void_p.from_address(id(bounds) + at).value: at for at in range(0, slice.__basicsize__, size)}
+    try:
+        return {"START": held[id(bounds.start)], "STOP": held[id(bounds.stop)], "STEP": held[id(bounds.step)]}
+    except KeyError:
+        raise UnlikeLayout(slice) from None
+
+
 def slots_of(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
     """Where an object's slots are, by their names in upper case: found by what they hold."""
     thing = object.__new__(cls)
@@ -220,10 +239,20 @@ _new_method = ctypes.pythonapi.PyDescr_NewMethod
 _new_method.restype, _new_method.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
 
 
-def _descriptor(cls: type, name: str, convention: int, address: int, doc: str | None) -> object:
-    """A method of a class."""
-    definition = Definition(name.encode(), address, convention, doc and doc.encode())
-    _kept.append(definition)
+def _parameters(function: Any) -> str:
+    """A function's parameters as `inspect` reads them in docstrings: without types, and with defaults that are written as literals."""
+    known, plain = signature(function), []
+    for p in known.parameters.values():
+        is_literal = p.default in (p.empty, None, True, False) or isinstance(p.default, str)
+        plain.append(p.replace(annotation=p.empty, default=p.default if is_literal else None))
+    return str(known.replace(parameters=plain, return_annotation=known.empty))
+
+
+def _descriptor(cls: type, name: str, convention: int, address: int, function: Any) -> object:
+    """A method of a class, with the signature and docstring of the function that it replaces."""
+    doc = f"{name}(${_parameters(function)[1:]}\n--\n\n{function.__doc__ or ''}"  # the dollar marks the bound parameter
+    definition = Definition(name.encode(), address, convention, doc.encode())
+    _keep(definition)
     return _new_method(cls, ctypes.addressof(definition))
 
 
@@ -252,5 +281,5 @@ def _hiding(address: int) -> object:
     """A descriptor that raises `AttributeError`: in Python that takes longer than to add two numbers."""
     slots = (_TypeSlot * 2)(_TypeSlot(DESCR_GET, address), _TypeSlot(0, None))
     kept = _TypeSpec(b"twofold.Hidden", object.__basicsize__, 0, 0, slots)
-    _kept.append((kept, slots))
+    _keep(kept, slots)
     return _new_type(kept)()

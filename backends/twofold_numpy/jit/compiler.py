@@ -93,7 +93,7 @@ class Compiler:
 
     def stored_object_code(self, text: str, inlines: bool = False) -> tuple[bytes, bool]:
         """Object code from the cache on disk, or compiled and stored there; and whether it was compiled."""
-        key = self.key(text)
+        key = self.key(f"{text}\n; with functions written in" if inlines else text)
         code = CACHE.load(key)
         if code is not None:
             return code, False

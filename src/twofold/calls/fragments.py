@@ -190,6 +190,7 @@ def return_of_value_and_number(self, other, a, kind):
         and entry_a.tape is tape
         and a.data is not None
         and a.device is CPU
+        and (legacy or a.data.dtype.kind in ("fcV" if kind is float else "fcViu"))  # by NumPy's promotion other numbers change the dtype
         and (not powers or kind is float or (not reverse and other == 2))  # programs know better ways for integers
     ):
         # The number's node, as `recording.scalar_entry` would make it: a literal is part of the structure, any other number the next leaf.

@@ -49,17 +49,18 @@ class MachineCode:
     def __init__(self, make: Callable[[ArrayClasses], Methods]) -> None:
         self._make, self._making = make, threading.Lock()
         self._tick = repeat(None, CALLS).__next__
-        #: The functions, those that count at first, and the methods once they have been made.
+        #: What the package has attached: a method of another origin is the program's, and stays.
+        self._attached: Methods = {(cls, name): value for cls in (ndarray, ndarrayElement) for name, value in vars(cls).items()}
+        #: The functions that count, those that have been replaced, the methods that replace them, and that of ufuncs.
+        self._counting: Methods = {}
         self._functions: Methods = {}
         self._methods: Methods = {}
         self._call: object = None
 
     def count(self) -> None:
         """Have functions count their calls."""
-        for name in COUNTED:
-            function = vars(ndarray)[name]
-            self._functions[ndarray, name] = function
-            setattr(ndarray, name, self._counted(function))
+        self._counting = {(ndarray, name): self._counted(vars(ndarray)[name]) for name in COUNTED}
+        _exchange(self._attached, self._counting)
 
     def _counted(self, function: Any) -> Callable[[Any, Any], Any]:
         tick, install = self._tick, self.install
@@ -78,39 +79,48 @@ class MachineCode:
         """Put the methods in the functions' place, or at least an end to the counting. Other threads go on with the functions meanwhile."""
         if not self._making.acquire(blocking=False):
             return
-        self.timed()
-        slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
         try:
-            made = self._make(
-                ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, GAPS, CPU, ENTERED)
-            )
-        except unless_signalled((OSError, RuntimeError)):  # LLVM has failed
+            _exchange(self._counting, self._attached)
+        except BaseException:  # an interrupt: a later call tries again
+            self._making.release()
+            raise
+        try:
+            made = self._make(classes())
+        except unless_signalled(Exception):  # LLVM has failed, or cannot be loaded
             made = {}
         self._call = made.pop((ufunc, "__call__"), None)
-        self._functions = {(cls, name): vars(cls)[name] for cls, name in made}
         self._methods = made
+        self._functions = {key: self._attached[key] for key in made if key in self._attached}
         exchange(self)
 
     def timed(self) -> None:
         """Put the functions back: these call what tells listeners of operations."""
-        _set(self._functions)
+        _exchange(self._methods, self._functions)
         call_by(None)
 
     def plain(self) -> None:
         """Put the methods in place again."""
-        _set(self._methods)
+        _exchange(self._functions, self._methods)
         call_by(self._call)
+
+
+def _exchange(old: Methods, new: Methods) -> None:
+    """Put methods in the place of others, where these still are."""
+    for (cls, name), method in new.items():
+        if vars(cls).get(name) is old.get((cls, name)):
+            setattr(cls, name, method)
+
+
+def classes() -> ArrayClasses:
+    """What the methods have to know."""
+    slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
+    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, GAPS, CPU, ENTERED)
 
 
 def _reductions() -> dict[str, Callable[..., Any]]:
     """NumPy's functions for methods such as ``sum``."""
     shapes = {name: SHORTER.get(method) for name, method in vars(np.ndarray).items() if name in vars(ndarray)}
     return {name: shape[2]["reduce"] for name, shape in shapes.items() if shape is not None and shape[0] is short.reduction}
-
-
-def _set(given: Methods) -> None:
-    for (cls, name), method in given.items():
-        setattr(cls, name, method)
 
 
 def begin() -> "MachineCode | None":

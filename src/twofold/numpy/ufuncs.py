@@ -297,11 +297,16 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
     return out
 
 
+#: The ufuncs with a short ``__call__``, each of a class of its own.
+_SHORT: list[Any] = []
+
+
 def call_by(method: Any) -> None:
-    """Have all ufuncs called by a method in machine code, or by their own functions if it is None."""
-    ufunc._machine_code = method
-    for cls in ufunc.__subclasses__():
-        cls.__call__ = method or function_of(cls.__name__)._by_python
+    """Have all ufuncs called by a method in machine code, or by their own functions if it is None; what a program has put there stays."""
+    before, ufunc._machine_code = ufunc._machine_code, method
+    for found in tuple(_SHORT):
+        if found.__class__.__call__ is (before or found._by_python):
+            found.__class__.__call__ = method or found._by_python
 
 
 @cache
@@ -320,4 +325,5 @@ def function_of(name: str) -> ufunc:
     if numpys.nin == 2 and numpys.nout == 1:
         methods["accumulate"] = staticmethod(short_call(found.accumulate, numpys.accumulate))
     found.__class__ = type(name, (ufunc,), methods)
+    _SHORT.append(found)
     return found

@@ -10,6 +10,9 @@ look:
   %ufunc = load ptr, ptr %arguments
   %how.at = getelementptr ptr, ptr %arguments, i64 1
   %how = load ptr, ptr %how.at
+  %is.text = call i1 @is_a(ptr %how, i64 $STR)
+  br i1 %is.text, label %compare, label %python.way
+compare:
   %unlike = call i32 @PyUnicode_CompareWithASCIIString(ptr %how, ptr @call)
   %is.call = icmp eq i32 %unlike, 0
   %is.known = call i1 @is_arithmetic(ptr %ufunc)
@@ -148,6 +151,12 @@ done:
   ret ptr %new
 python.way:
   %python = call ptr @slot(ptr %self, i64 $BY_PYTHON)
+  %is.made = icmp ne ptr %python, null
+  br i1 %is.made, label %call, label %unmade
+unmade:
+  %error = call ptr @hidden()
+  ret ptr %error
+call:
   %found = call ptr @with_names(ptr %python, ptr %self, ptr %arguments, i64 %count, ptr %names)
   ret ptr %found
 }
@@ -160,7 +169,7 @@ define internal i1 @is_at_hand(ptr %x) nounwind {
   ret i1 %is
 }
 
-; `x.copy()`.
+; `x.copy()` of a plain content or a part of one, which are small.
 define internal ptr @copy(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 %python) nounwind {
   %one = alloca ptr
   %is.plain = icmp eq ptr %names, null
@@ -168,7 +177,7 @@ define internal ptr @copy(ptr %self, ptr %arguments, i64 %count, ptr %names, i64
   %is.possible = and i1 %is.plain, %is.none
   br i1 %is.possible, label %look, label %python.way
 look:
-  %v = call ptr @memory(ptr %self, i1 false)
+  %v = call ptr @memory(ptr %self, i1 true)
   %is.ready = icmp ne ptr %v, null
   br i1 %is.ready, label %run, label %python.way
 run:
@@ -221,15 +230,7 @@ look:
 read:
   %a = call ptr @content(ptr %self, i1 true)
   %has.a = icmp ne ptr %a, null
-  br i1 %has.a, label %measure, label %python.way
-measure:
-  ; bfloat16 is of the kind of records
-  %kind = call i8 @kind(ptr %a)
-  %is.number = icmp ne i8 %kind, 86
-  br i1 %is.number, label %run, label %unlike
-unlike:
-  call void @Py_DecRef(ptr %a)
-  br label %python.way
+  br i1 %has.a, label %run, label %python.way
 run:
   %axis.at = getelementptr ptr, ptr %two, i64 1
   store ptr %a, ptr %two

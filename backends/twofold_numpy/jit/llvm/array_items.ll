@@ -1,4 +1,13 @@
 ; Reads and writes of parts of arrays; `array_objects` has what they call.
+; Whether a bound of a slice is a number or None: other objects would run code of the program.
+define internal i1 @is_bound(ptr %bound) nounwind alwaysinline {
+  %none = call ptr @word(i64 $NONE)
+  %is.none = icmp eq ptr %bound, %none
+  %is.int = call i1 @is_a(ptr %bound, i64 $INT)
+  %is = or i1 %is.none, %is.int
+  ret i1 %is
+}
+
 ; Whether one item of an index is a number or a slice, which give an element or a view: 0 for others, 1 for a number, 2 for a slice, 3 for
 ; None.
 define internal i32 @place(ptr %item) nounwind {
@@ -6,7 +15,17 @@ define internal i32 @place(ptr %item) nounwind {
   br i1 %is.int, label %number, label %other
 other:
   %is.slice = call i1 @is_a(ptr %item, i64 $SLICE)
-  br i1 %is.slice, label %slice, label %third
+  br i1 %is.slice, label %bounds, label %third
+bounds:
+  %start = call ptr @slot(ptr %item, i64 $START)
+  %stop = call ptr @slot(ptr %item, i64 $STOP)
+  %step = call ptr @slot(ptr %item, i64 $STEP)
+  %start.known = call i1 @is_bound(ptr %start)
+  %stop.known = call i1 @is_bound(ptr %stop)
+  %step.known = call i1 @is_bound(ptr %step)
+  %both.known = and i1 %start.known, %stop.known
+  %all.known = and i1 %both.known, %step.known
+  br i1 %all.known, label %slice, label %no
 third:
   %none = call ptr @word(i64 $NONE)
   %is.none = icmp eq ptr %item, %none
@@ -94,25 +113,7 @@ look:
   %is.basic = icmp sge i64 %n, 0
   br i1 %is.basic, label %read, label %python.way
 read:
-  call void @Py_IncRef(ptr %v)
-  %result = call ptr @PyObject_GetItem(ptr %v, ptr %key)
-  ; an index may be an object whose code has changed the array meanwhile
-  %now = call ptr @memory(ptr %self, i1 false)
-  call void @Py_DecRef(ptr %v)
-  %is.found = icmp ne ptr %result, null
-  br i1 %is.found, label %found, label %failed
-found:
-  %is.array = call i1 @is_a(ptr %result, i64 $PLAIN)
-  br i1 %is.array, label %array, label %element
-array:
-  %is.same = icmp eq ptr %now, %v
-  br i1 %is.same, label %view, label %other
-view:
-  %class = call ptr @word(i64 $ARRAY)
-  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
-  %is.made = icmp ne ptr %new, null
-  br i1 %is.made, label %fill, label %no.memory
-fill:
+  ; what the view belongs to, before memory is allocated: the collector of garbage may run code that changes the array
   %held = call ptr @slot(ptr %self, i64 $HELD)
   %none = call ptr @word(i64 $NONE)
   %is.view = icmp eq ptr %held, %none
@@ -120,9 +121,23 @@ fill:
   %root = call ptr @slot(ptr %self, i64 $BASE)
   %base = select i1 %is.view, ptr %root, ptr %self
   %content = select i1 %is.view, ptr %of, ptr %held
+  call void @Py_IncRef(ptr %base)
+  call void @Py_IncRef(ptr %content)
+  %result = call ptr @PyObject_GetItem(ptr %v, ptr %key)
+  %is.found = icmp ne ptr %result, null
+  br i1 %is.found, label %found, label %failed
+found:
+  %is.array = call i1 @is_a(ptr %result, i64 $PLAIN)
+  br i1 %is.array, label %array, label %element
+array:
+  %class = call ptr @word(i64 $ARRAY)
+  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
+  %is.made = icmp ne ptr %new, null
+  br i1 %is.made, label %fill, label %no.memory
+fill:
   call void @put(ptr %new, i64 $SEEN, ptr %result)
-  call void @share(ptr %new, i64 $BASE, ptr %base)
-  call void @share(ptr %new, i64 $OF, ptr %content)
+  call void @put(ptr %new, i64 $BASE, ptr %base)
+  call void @put(ptr %new, i64 $OF, ptr %content)
   call void @share(ptr %new, i64 $UNDER, ptr %self)
   call void @share(ptr %new, i64 $KEY, ptr %key)
   call void @share(ptr %new, i64 $HELD, ptr %none)
@@ -131,8 +146,10 @@ fill:
   ret ptr %new
 no.memory:
   call void @Py_DecRef(ptr %result)
+  call void @drop(ptr %base, ptr %content)
   ret ptr null
 element:
+  call void @drop(ptr %base, ptr %content)
   %is.scalar = call i1 @is_scalar(ptr %result)
   br i1 %is.scalar, label %done, label %other
 done:
@@ -141,6 +158,7 @@ other:
   call void @Py_DecRef(ptr %result)
   br label %python.way
 failed:
+  call void @drop(ptr %base, ptr %content)
   %is.refused = call i1 @is_refused(i64 $REFUSED)
   br i1 %is.refused, label %python.way, label %raise
 raise:
@@ -148,6 +166,12 @@ raise:
 python.way:
   %by.python = call ptr @by_python(i64 %python, ptr %self, ptr %key, i64 2)
   ret ptr %by.python
+}
+
+define internal void @drop(ptr %first, ptr %second) nounwind {
+  call void @Py_DecRef(ptr %first)
+  call void @Py_DecRef(ptr %second)
+  ret void
 }
 
 ; NumPy's array or number to write, a new reference; null if another function has to find out. A part of the array that is written is left
@@ -172,6 +196,22 @@ found:
   ret ptr %content
 no:
   ret ptr null
+}
+
+; Whether an array or scalar has real numbers.
+define internal i1 @is_real(ptr %source) nounwind {
+  %is.array = call i1 @is_a(ptr %source, i64 $PLAIN)
+  br i1 %is.array, label %array, label %scalar
+array:
+  %kind = call i8 @kind(ptr %source)
+  %is.other = icmp ne i8 %kind, 99
+  ret i1 %is.other
+scalar:
+  %is.single = call i1 @is_a(ptr %source, i64 $COMPLEX64)
+  %is.double = call i1 @is_a(ptr %source, i64 $COMPLEX128)
+  %is.complex = or i1 %is.single, %is.double
+  %is.real = xor i1 %is.complex, true
+  ret i1 %is.real
 }
 
 ; The array that owns the memory.
@@ -209,8 +249,8 @@ define internal ptr @setitem(ptr %self, ptr %arguments, i64 %count, i64 %python)
   %are.two = icmp eq i64 %count, 2
   br i1 %are.two, label %two, label %wrong
 wrong:
-  ; the function's error for one that it has not got
-  %error = call ptr @by_python(i64 %python, ptr %self, ptr null, i64 1)
+  %function.of.two = call ptr @word(i64 %python)
+  %error = call ptr @with_names(ptr %function.of.two, ptr %self, ptr %arguments, i64 %count, ptr null)
   ret ptr %error
 two:
   %key = load ptr, ptr %arguments
@@ -230,12 +270,18 @@ measure:
 find:
   %source = call ptr @source(ptr %self, ptr %value)
   %has.source = icmp ne ptr %source, null
-  br i1 %has.source, label %write, label %python.way
+  br i1 %has.source, label %kinds, label %python.way
+kinds:
+  ; where a cast loses the imaginary part, NumPy calls Python's functions for warnings before it writes
+  %is.real = call i1 @is_real(ptr %source)
+  br i1 %is.real, label %write, label %unlike
+unlike:
+  call void @Py_DecRef(ptr %source)
+  br label %python.way
 write:
   call void @Py_IncRef(ptr %v)
   %status = call i32 @PyObject_SetItem(ptr %v, ptr %key, ptr %source)
-  call void @Py_DecRef(ptr %v)
-  call void @Py_DecRef(ptr %source)
+  call void @drop(ptr %v, ptr %source)
   %is.written = icmp eq i32 %status, 0
   br i1 %is.written, label %done, label %failed
 failed:

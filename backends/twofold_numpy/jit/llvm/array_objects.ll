@@ -229,6 +229,11 @@ look:
   br i1 %as.it.is, label %found, label %copy
 found:
   %array = phi ptr [ %held, %entry ], [ %seen, %look ]
+  ; NumPy knows bfloat16 as a kind of records, and its scalars are not elements
+  %kind = call i8 @kind(ptr %array)
+  %is.known = icmp ne i8 %kind, 86
+  br i1 %is.known, label %give, label %no
+give:
   call void @Py_IncRef(ptr %array)
   ret ptr %array
 copy:
