@@ -14,6 +14,7 @@ WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
         "tests/ops/test_conformance.py",
     ),
+    "methods in machine code serve arrays of the CPU": ("tests/numpy/test_machine_code",),
     "counts the frames and buffers of the CPU's inline path": (
         "tests/ndarray/test_hot_paths.py",
         "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",

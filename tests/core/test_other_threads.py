@@ -17,7 +17,7 @@ from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.imperative import write
 from twofold.imperative.array import Array
-from twofold.imperative.cell import ALWAYS, REPLACING, Value
+from twofold.imperative.cell import ALWAYS, REPLACING, Cell, Value
 from twofold.imperative.concurrent_writes import replace
 from twofold.imperative.deferral import join_backward
 from twofold.imperative.recording import save_for_backward
@@ -196,3 +196,37 @@ def test_a_finalizer_of_a_cycle_that_reads_a_pending_array_gets_an_error_that_sa
     gc.collect()
     (text,) = errors
     assert text.startswith("an array is read that was not computed, as nothing else could read it any more: given a finalizer")
+
+
+def test_a_content_that_another_thread_binds_while_one_is_captured_stays():
+    code = Cell._promoted.__code__
+    reached = 0
+    for offset in after_calls(code):
+        x = twofold.np.zeros(4)
+        new = np.ones(4)
+        is_reached = at_instruction(x._capture, code, offset, lambda x=x, new=new: in_thread(lambda: x._rebind(new)).result())
+        assert x.tolist() == [float(is_reached)] * 4
+        reached += is_reached
+    assert reached
+
+
+def test_a_plain_content_is_replaced_without_loss_of_what_another_thread_writes():
+    def changed(v):
+        data = (v.data if v.__class__ is Value else v).copy()
+        data[0] = 5.0
+        return data
+
+    reached = 0
+    for offset in after_calls(replace.__code__):
+        x = twofold.np.zeros((2, 3))
+        others = []
+
+        def act(x=x, others=others):
+            others.append(in_thread(lambda: x.__setitem__(1, 7.0)))
+            threading.Thread.join(others[0], 0.003)  # it may have to wait until this thread has written
+
+        reached += at_instruction(lambda x=x: replace(x, changed), replace.__code__, offset, act)
+        for thread in others:
+            thread.result()
+        assert x.tolist() == [[5.0] * 3, [7.0 if others else 0.0] * 3]
+    assert reached

@@ -82,9 +82,11 @@ def replace(root: Cell, make: Callable[[Content], Content]) -> None:
     is_bound = False
     while not is_bound:
         v = content_of(root)
-        if v.__class__ is not Value or root._held is None:  # a view that takes gradients has a new content at each look
+        if root._held is None:  # a view that takes gradients has a new content at each look
             root._rebind(make(v))
             return
+        if v.__class__ is not Value:  # other threads see that a Value will be replaced
+            v = root._capture()
         v.writers += REPLACING
         try:
             if v.data is not None:

@@ -180,8 +180,7 @@ class Viewable(Cell):
     def _promote(self, content: Content) -> Value:
         """A view's content as a Value that aliases the root's."""
         if self._held is not None:
-            self._held = v = Value(content)
-            return v
+            return self._promoted(content)
         self._base._capture()
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)

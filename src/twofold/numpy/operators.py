@@ -20,7 +20,7 @@ from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dt
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
-from ..imperative.concurrent_writes import writes_in_place
+from ..imperative.concurrent_writes import replace, writes_in_place
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.guards import is_owned, is_small
@@ -291,6 +291,11 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
     return general
 
 
+def _plain(v: Content) -> Content:
+    """A plain copy of a content; the content itself if another thread has bound it meanwhile and it is none to be copied."""
+    return np.array(v.data) if v.__class__ is Value and v.data.__class__ is PLAIN and v.data.size < SMALL else v
+
+
 @inlined
 def _make_plain(cell: Cell) -> None:
     """Replace an array's content, a small result of a program, by a plain content, so that operations on the array take short paths again.
@@ -301,7 +306,7 @@ def _make_plain(cell: Cell) -> None:
     if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= SMALL or not is_small(v.data):
         return
     if v.device is CPU and is_owned(v) and getattr(cell, "_gradient", None) is None:
-        cell._held = np.array(v.data)
+        replace(cell, _plain)
 
 
 @inlined
