@@ -17,12 +17,13 @@ from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.imperative import write
 from twofold.imperative.array import Array
-from twofold.imperative.cell import ALWAYS, REPLACING, Cell, Value
+from twofold.imperative.cell import ALWAYS, REPLACING, Value
 from twofold.imperative.concurrent_writes import replace
 from twofold.imperative.deferral import join_backward
 from twofold.imperative.recording import save_for_backward
 from twofold.imperative.residuals import NodeCache
 from twofold.imperative.tape import Tape, TapeEntry
+from twofold.imperative.views import Viewable
 
 from .operators import SIZE, in_thread, ramp
 from .signals import at_instruction
@@ -199,7 +200,7 @@ def test_a_finalizer_of_a_cycle_that_reads_a_pending_array_gets_an_error_that_sa
 
 
 def test_a_content_that_another_thread_binds_while_one_is_captured_stays():
-    code = Cell._promoted.__code__
+    code = Viewable._promote.__code__
     reached = 0
     for offset in after_calls(code):
         x = twofold.np.zeros(4)

@@ -84,11 +84,13 @@ def frames_of(statement, names):
     compiled = compile(statement, "statement", "eval")
     eval(compiled, names)
     frames = []
+    gc.disable()  # others' callbacks
     sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_qualname) if event == "call" else None)
     try:
         eval(compiled, names)
     finally:
         sys.setprofile(None)
+        gc.enable()
     return frames[1:]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..assembly import FREE, Function, fragment
 from ..device import CPU
-from ..dtype import COMPLEX, NAME_OF, NUMPY
+from ..dtype import COMPLEX, INTEGERS, NAME_OF, NUMPY
 from ..imperative import recording
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.deferral import join, now
@@ -190,7 +190,7 @@ def return_of_value_and_number(self, other, a, kind):
         and entry_a.tape is tape
         and a.data is not None
         and a.device is CPU
-        and (legacy or a.data.dtype.kind in ("fcV" if kind is float else "fcViu"))  # by NumPy's promotion other numbers change the dtype
+        and (legacy or (entry_a.node.dtype != "bool" and (kind is int or entry_a.node.dtype not in INTEGERS)))  # else NumPy promotes
         and (not powers or kind is float or (not reverse and other == 2))  # programs know better ways for integers
     ):
         # The number's node, as `recording.scalar_entry` would make it: a literal is part of the structure, any other number the next leaf.

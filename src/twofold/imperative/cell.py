@@ -219,11 +219,7 @@ class Cell:
         self._content = v
 
     def _promote(self, content: "Content") -> Value:
-        """Turn a plain content into a Value."""
-        return self._promoted(content)
-
-    def _promoted(self, content: "Content") -> Value:
-        """Turn the plain content of a cell that is no view into a Value; if another thread has bound another content meanwhile, that."""
+        """Turn a plain content into a Value; if another thread has bound another content meanwhile, that."""
         v = Value(content)
         if self._held is content:  # no call between the test and the update, so that no thread overwrites what another has bound
             self._held = v

@@ -180,7 +180,11 @@ class Viewable(Cell):
     def _promote(self, content: Content) -> Value:
         """A view's content as a Value that aliases the root's."""
         if self._held is not None:
-            return self._promoted(content)
+            v = Value(content)
+            if self._held is content:  # as in `Cell._promote`, whose call would cost a frame
+                self._held = v
+                return v
+            return self._capture()
         self._base._capture()
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)
