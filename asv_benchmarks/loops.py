@@ -1,7 +1,7 @@
 """Times loops over elements, rows and parts of small arrays, by `twofold.np` and by NumPy alternately in one process: ``make bench-loops``.
 
 Each kernel is a function of the module and of arrays that it may overwrite. The results of both must be equal to 1e-9. Where llvmlite is
-installed, methods are in machine code, as after the first 200,000 operations of a program; ``--at-first`` shows the ratios before that.
+installed, methods are in machine code, as after the first 200,000 operations of a program; ``TWOFOLD_JIT=0`` shows the ratios before that.
 ``--only TEXT`` selects kernels by their names, and ``--json FILE`` writes the ratios.
 """
 
@@ -62,11 +62,8 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="kernels whose names contain it")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the ratios to a file")
-    parser.add_argument("--at-first", action="store_true", help="without methods in machine code")
     options = parser.parse_args()
-    if MACHINE_CODE is not None and options.at_first:
-        MACHINE_CODE.timed()
-    elif MACHINE_CODE is not None:
+    if MACHINE_CODE is not None:
         MACHINE_CODE.install()
     found: dict[str, float] = {}
     for name in KERNELS:
