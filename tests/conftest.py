@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NoReturn
 from zlib import crc32
@@ -101,9 +102,10 @@ def _some_run_in_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
         if is_compiled and request.node.nodeid.startswith("tests/numpy/"):
             from tests.machine_code import array_methods
 
-            with array_methods():
-                yield
+            patched: AbstractContextManager[object] = array_methods()
         else:
+            patched = nullcontext()
+        with patched:
             yield
 
 

@@ -120,12 +120,13 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
     words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
     for cls, slots in classes.slots.items():
-        words |= slots_of(cls, slots)
-    words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "ITEMS": _items(), "CONTIGUOUS": PACKED}
+        words |= _slots(cls, slots)
+    words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
     head = own.machine.head
     words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1}
-    words |= _bounds()
+    words |= _places(items := (object(), object()), {"ITEMS": items[0]})
+    words |= _places(part := slice(object(), object(), object()), {"START": part.start, "STOP": part.stop, "STEP": part.step})
     code = own.built(_text(words, [*methods.values()], replaced), inlines=True)
     _keep(code, code.library, given)
     addresses = _addresses(code, given, len(methods))
@@ -192,39 +193,26 @@ def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> 
     return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "items", "calls")), *lines))
 
 
-def _items() -> int:
-    """Where a tuple's items are."""
-    marks, at = (object(), object()), tuple.__basicsize__
-    if [ctypes.c_void_p.from_address(id(marks) + at + k).value for k in (0, ctypes.sizeof(ctypes.c_void_p))] != [*map(id, marks)]:
-        raise UnlikeLayout(tuple)
-    return at
-
-
-def _bounds() -> dict[str, int]:
-    """Where a slice's bounds are."""
-    bounds = slice(object(), object(), object())
-    size = ctypes.sizeof(ctypes.c_void_p)
-    held = {ctypes.c_void_p.from_address(id(bounds) + at).value: at for at in range(0, slice.__basicsize__, size)}
-    try:
-        return {"START": held[id(bounds.start)], "STOP": held[id(bounds.stop)], "STEP": held[id(bounds.step)]}
-    except KeyError:
-        raise UnlikeLayout(slice) from None
-
-
-def slots_of(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
-    """Where an object's slots are, by their names in upper case: found by what they hold."""
+def _slots(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
+    """Where an object's slots are, by their names in upper case."""
     thing = object.__new__(cls)
-    marks = {name: object() for name in slots}
-    for name, slot in slots.items():
-        slot.__set__(thing, marks[name])
-    size = ctypes.sizeof(ctypes.c_void_p)
-    held = {ctypes.c_void_p.from_address(id(thing) + at).value: at for at in range(0, cls.__basicsize__, size)}
+    marks = {name.strip("_").upper(): object() for name in slots}
+    for slot, mark in zip(slots.values(), marks.values(), strict=True):
+        slot.__set__(thing, mark)
+    found = _places(thing, marks)
     for slot in slots.values():
         slot.__delete__(thing)
+    return found
+
+
+def _places(thing: object, held: Mapping[str, object]) -> dict[str, int]:
+    """Where an object holds others, by their names: found in its memory."""
+    size = ctypes.sizeof(ctypes.c_void_p)
+    at = {ctypes.c_void_p.from_address(id(thing) + k).value: k for k in range(0, object.__sizeof__(thing), size)}
     try:
-        return {name.strip("_").upper(): held[id(mark)] for name, mark in marks.items()}
+        return {name: at[id(value)] for name, value in held.items()}
     except KeyError:
-        raise UnlikeLayout(cls) from None
+        raise UnlikeLayout(type(thing)) from None
 
 
 def _addresses(code: Code, given: list[object], count: int) -> list[int]:

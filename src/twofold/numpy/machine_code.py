@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from itertools import repeat
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,9 @@ class MachineCode:
     """
 
     def __init__(self, make: Callable[[ArrayClasses], Methods]) -> None:
-        self._make, self._making = make, threading.Lock()
+        self._make = make
+        #: Taken by the thread that makes the methods, and kept: they are made once.
+        self._making = threading.Lock()
         self._tick = repeat(None, CALLS).__next__
         #: What the package has attached: a method of another origin is the program's, and stays.
         self._attached: Methods = {(cls, name): value for cls in (ndarray, ndarrayElement) for name, value in vars(cls).items()}
@@ -125,7 +127,7 @@ def _reductions() -> dict[str, Callable[..., Any]]:
 
 def begin() -> "MachineCode | None":
     """Count calls from now on; None if the adapter has no machine code."""
-    make = cast("Callable[[ArrayClasses], Methods] | None", HOST.target.host_code.array_methods())
+    make = HOST.target.host_code.array_methods()
     if make is None:
         return None
     code = MachineCode(make)

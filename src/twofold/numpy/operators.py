@@ -293,7 +293,7 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
 
 def _plain(v: Content) -> Content:
     """A plain copy of a content; the content itself if another thread has bound it meanwhile and it is none to be copied."""
-    return np.array(v.data) if v.__class__ is Value and v.data.__class__ is PLAIN and v.data.size < SMALL else v
+    return np.array(v.data) if v.__class__ is Value and v.entry is None and v.data.__class__ is PLAIN and v.data.size < SMALL else v
 
 
 @inlined

@@ -15,7 +15,7 @@ look:
 compare:
   %unlike = call i32 @PyUnicode_CompareWithASCIIString(ptr %how, ptr @call)
   %is.call = icmp eq i32 %unlike, 0
-  %is.known = call i1 @is_arithmetic(ptr %ufunc)
+  %is.known = call i1 @is_among(ptr %ufunc, i64 $UFUNCS, i64 $UFUNCS_END)
   %is.simple = and i1 %is.call, %is.known
   br i1 %is.simple, label %first, label %python.way
 first:
@@ -57,24 +57,6 @@ go:
   ret ptr %found
 raise:
   ret ptr null
-}
-
-define internal i1 @is_arithmetic(ptr %ufunc) nounwind {
-entry:
-  br label %look
-look:
-  %k = phi i64 [ $UFUNCS, %entry ], [ %k.next, %next ]
-  %wanted = call ptr @word(i64 %k)
-  %is = icmp eq ptr %ufunc, %wanted
-  br i1 %is, label %yes, label %next
-next:
-  %k.next = add i64 %k, 1
-  %is.over = icmp eq i64 %k.next, $UFUNCS_END
-  br i1 %is.over, label %no, label %look
-yes:
-  ret i1 true
-no:
-  ret i1 false
 }
 
 ; A ufunc's call, of one array or number or two. Numbers alone are left to the function if a device has been chosen for new arrays.

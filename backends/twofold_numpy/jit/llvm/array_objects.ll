@@ -86,24 +86,30 @@ look:
   ret i1 %is
 }
 
-; Whether an object is one of NumPy's scalars; the commonest come first.
-define internal i1 @is_scalar(ptr %object) nounwind {
+; Whether an object is one of the objects from a place on.
+define internal i1 @is_among(ptr %object, i64 %first, i64 %end) nounwind {
 entry:
-  %class = call ptr @slot(ptr %object, i64 $CLASS)
   br label %look
 look:
-  %k = phi i64 [ $SCALARS, %entry ], [ %k.next, %next ]
+  %k = phi i64 [ %first, %entry ], [ %k.next, %next ]
   %wanted = call ptr @word(i64 %k)
-  %is = icmp eq ptr %class, %wanted
+  %is = icmp eq ptr %object, %wanted
   br i1 %is, label %yes, label %next
 next:
   %k.next = add i64 %k, 1
-  %is.over = icmp eq i64 %k.next, $COUNT
+  %is.over = icmp eq i64 %k.next, %end
   br i1 %is.over, label %no, label %look
 yes:
   ret i1 true
 no:
   ret i1 false
+}
+
+; Whether an object is one of NumPy's scalars; the commonest classes come first.
+define internal i1 @is_scalar(ptr %object) nounwind {
+  %class = call ptr @slot(ptr %object, i64 $CLASS)
+  %is = call i1 @is_among(ptr %class, i64 $SCALARS, i64 $COUNT)
+  ret i1 %is
 }
 
 define internal i32 @axes(ptr %array) nounwind alwaysinline {
