@@ -1,6 +1,7 @@
 """The NumPy adapter's implementation of the protocol."""
 
 import contextvars
+import importlib
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -12,7 +13,6 @@ import numpy as np
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import Array, ArrayType, Call, KernelEpilogue, OperandType, Params, RowProgram
 from twofold.backend.protocol import Backend, Target
-from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
@@ -20,6 +20,7 @@ from twofold.errors import MXNetError
 
 from . import (
     bfloat16_products,
+    column_sums,
     copies,
     depthwise_gradients,
     direct,
@@ -64,34 +65,17 @@ def _product_in_machine_code(library: Blas, of: Multiplication | InnerProduct) -
     return packed_product(library, of) or row_product(library, of) or bound_product(library, of)
 
 
-def _convolutions_in_machine_code() -> direct.Binder | None:
-    """What binds convolutions to machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.direct import binder
+def _from_jit(module: str, function: str) -> Callable[..., Any]:
+    """A function of `jit` that returns machine code, imported at the first call; it returns None if kernels are not compiled."""
 
-    return binder()
+    def make(*given: object) -> Any:
+        if not _compiles():
+            return None
+        with IMPORTING:
+            found = importlib.import_module(f"{__package__}.jit.{module}")
+        return getattr(found, function)(*given)
 
-
-def _run_products_in_machine_code() -> depthwise_gradients.RunProducts | None:
-    """What sums products of runs in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.run_products import run_products
-
-    return run_products()
-
-
-def _integer_products_in_machine_code() -> integer_products.IntegerProducts | None:
-    """What multiplies 8-bit integers in machine code; None if kernels are not compiled, or the processor lacks the instructions."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.integer_products import integer_products
-
-    return integer_products()
+    return make
 
 
 def _multiplies_bfloat16() -> bool:
@@ -105,93 +89,18 @@ def _multiplies_bfloat16() -> bool:
     return own is not None and own.has_bfloat16_products
 
 
-def _rows_added_in_machine_code(dtype: np.dtype[np.generic]) -> scatter.AddRows | None:
-    """What adds rows in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.scatter import add_rows
-
-    return add_rows(dtype)
-
-
-def _transposed_in_machine_code(itemsize: int) -> copies.Transpose | None:
-    """What transposes arrays in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.transpose import transpose
-
-    return transpose(itemsize)
-
-
-def _tile_transforms_in_machine_code(matrix: tiles.Matrix) -> winograd.Transform | None:
-    """What applies a matrix along both axes of tiles in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.tile_transforms import tile_transform
-
-    return tile_transform(matrix)
-
-
-def _image_tiles_in_machine_code(of: tiles.Tiling, images: tiles.Images, pad: Sizes, matrix: tiles.Matrix) -> tiles.TransformTiles | None:
-    """What transforms the tiles of images in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.image_tiles import image_tiles
-
-    return image_tiles(of, images, pad, matrix)
-
-
-def _tile_products_in_machine_code(
-    of: tiles.Tiling, out: tiles.Images, of_kernel: tiles.Matrix, to_results: tiles.Matrix, is_of_data: bool, stride: int
-) -> tiles.MultiplyTiles | None:
-    """What multiplies transformed tiles by kernels in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.tile_products import tile_products
-
-    return tile_products(of, out, of_kernel, to_results, is_of_data, stride)
-
-
-def _tile_weights_in_machine_code(
-    data: tiles.Tiling, results: tiles.Tiling, to_kernel: tiles.Matrix, is_first: bool, is_last: bool
-) -> tiles.SumTiles | None:
-    """What sums products of transformed tiles in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.tile_weights import tile_weights
-
-    return tile_weights(data, results, to_kernel, is_first, is_last)
-
-
-def _windows_in_machine_code(
-    kind: window_reductions.Kind, dtype: np.dtype[np.generic], part: window_reductions.Part, lowest: float, pieces: int
-) -> window_reductions.Code | None:
-    """What computes maxima or sums of windows in machine code; None if kernels are not compiled."""
-    if not _compiles():
-        return None
-    with IMPORTING:
-        from .jit.window_reductions import bound_part
-
-    return bound_part(kind, dtype, part, lowest, pieces)
-
-
 IN_MACHINE_CODE.append(_product_in_machine_code)
-direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
-depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
-copies.IN_MACHINE_CODE.append(_transposed_in_machine_code)
-scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
-winograd.IN_MACHINE_CODE.append(_tile_transforms_in_machine_code)
-tiles.TRANSFORMS.append(_image_tiles_in_machine_code)
-tiles.PRODUCTS.append(_tile_products_in_machine_code)
-tiles.SUMS.append(_tile_weights_in_machine_code)
-window_reductions.IN_MACHINE_CODE.append(_windows_in_machine_code)
-integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
+direct.IN_MACHINE_CODE.append(_from_jit("direct", "binder"))
+depthwise_gradients.IN_MACHINE_CODE.append(_from_jit("run_products", "run_products"))
+copies.IN_MACHINE_CODE.append(_from_jit("transpose", "transpose"))
+column_sums.IN_MACHINE_CODE.append(_from_jit("column_sums", "column_sums"))
+scatter.IN_MACHINE_CODE.append(_from_jit("scatter", "add_rows"))
+winograd.IN_MACHINE_CODE.append(_from_jit("tile_transforms", "tile_transform"))
+tiles.TRANSFORMS.append(_from_jit("image_tiles", "image_tiles"))
+tiles.PRODUCTS.append(_from_jit("tile_products", "tile_products"))
+tiles.SUMS.append(_from_jit("tile_weights", "tile_weights"))
+window_reductions.IN_MACHINE_CODE.append(_from_jit("window_reductions", "bound_part"))
+integer_products.IN_MACHINE_CODE.append(_from_jit("integer_products", "integer_products"))
 bfloat16_products.IN_MACHINE_CODE.append(_multiplies_bfloat16)
 
 

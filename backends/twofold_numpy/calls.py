@@ -1,6 +1,7 @@
 """How programs call NumPy: for each primitive the source of its fastest call, into given memory where possible."""
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, Pa
 from twofold.dtype import NUMPY
 
 from . import window_reductions
+from .column_sums import split
 from .copies import copy_into
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .products import is_small, multiply
@@ -72,11 +74,10 @@ def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) ->
 def _reduce(ufunc: np.ufunc) -> Maker:
     def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         axis, keep = params["axis"], params["keepdims"]
-        size = 1
-        for n in inputs[0].shape:
-            size *= n
+        shape = inputs[0].shape
         # up to one block the tree is NumPy's own pairwise sum, so the bits are the same
-        if ufunc is np.add and (size > BLOCK or output.dtype in ("float16", "bfloat16")):
+        is_tree = math.prod(shape) > BLOCK or output.dtype in ("float16", "bfloat16") or split(shape, axis) is not None
+        if ufunc is np.add and is_tree:
             return Call(f"{{f}}({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, True, f"{{f}}({{0}}, {axis}, {keep}, None)")
         # NumPy's sums of floats depend on the memory layout, and results must not
         packed = "{0}" if inputs[0].contiguous else "({0} if {0}.flags.c_contiguous else {flat}({0}))"

@@ -16,6 +16,7 @@ from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
 from . import bfloat16_products, integer_products, sparse_products, window_reductions
+from .column_sums import column_sums, split
 from .copies import packed
 from .products import is_small, multiply
 from .scatter import add_at
@@ -64,6 +65,10 @@ def tree_sum(a: np.ndarray, axis: Axes = None, keepdims: bool = False, out: np.n
     if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit floats are a storage format: add in float32, round once
         wide = tree_sum(a.astype(np.float32), axis, keepdims).astype(dtype)
         return wide if out is None else _store(out, wide)
+    sizes = split(a.shape, axis) if axis is not None else None
+    columns = None if sizes is None or axis is None else column_sums(a, sizes, axis, keepdims, out)
+    if columns is not None:
+        return columns
     if a.size <= BLOCK:
         return _SUM(a, axis, None, out, keepdims)
     axes = _trailing_axes(a, axis)

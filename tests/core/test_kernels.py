@@ -360,3 +360,12 @@ def test_a_python_scalar_is_read_in_the_dtype_of_each_step():
     for outputs in ([x * s, y * s], [y * s, x * s]):
         program = compare([*outputs, x + s], [x, y, s], [data((20,)), data((20,), 1.0).astype(np.float64), 0.1])
         assert [step.is_kernel for step in program.steps] == [True]
+
+
+def test_a_sum_that_is_broadcast_comes_before_what_it_is_added_to():
+    """Between the kernel's operations it would keep them apart: the gradient of a factorization machine is ``2 x a + 2 sum(x) b``."""
+    x = leaf(0, (8, 5, 3), "float32")
+    total = G.sum(x, axis=(1,), keepdims=True)
+    spread = G.broadcast_to(G.exp(total), shape=(8, 5, 3))
+    program = compare([G.exp(G.tanh(G.exp(G.tanh(x))) * 2) + spread], [x], [data((8, 5, 3))])
+    assert [step.nodes[-1].bound_op.op.name for step in program.steps] == ["sum", "exp", "broadcast_to", "add"]

@@ -11,7 +11,9 @@ import twofold as mx
 from twofold import nd
 from twofold.backend.sparse import sorted_rows
 from twofold.config import SETTINGS
+from twofold.imperative import window
 from twofold.imperative.counters import COUNTERS
+from twofold.optimizer import multi_tensor
 from twofold_numpy import scatter
 
 ROWS, COLUMNS = 200_000, 16
@@ -142,7 +144,7 @@ def test_batches_that_look_up_other_rows_take_the_programs_of_earlier_ones():
 
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["NumPy", "machine code"])
 @pytest.mark.parametrize("shape", [(7,), (32,), (3, 41), (), (0,)])
-@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40), (300, 3), (300, 1 << 60)])
+@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40), (300, 3), (300, 1 << 60), (3, 1 << 59)])
 def test_repeated_rows_are_added_in_the_order_given(count, limit, shape, is_compiled, monkeypatch):
     monkeypatch.setattr(scatter, "LEAST", 0 if is_compiled else 1 << 62)
     monkeypatch.setattr(scatter, "LEAST_IN_ALL", 1 << 62)
@@ -157,3 +159,46 @@ def test_repeated_rows_are_added_in_the_order_given(count, limit, shape, is_comp
     np.add.at(sums, groups, values)
     assert rows.tolist() == expected.tolist()
     assert found.tobytes() == sums.tobytes()
+
+
+def test_sparse_backward_hands_out_no_values_that_only_it_reads(monkeypatch):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Embedding(50, 64, sparse_grad=True), mx.gluon.nn.Dense(3, activation="tanh", flatten=False))
+    net.initialize()
+    x = nd.array(np.arange(4000) % 40)  # so many that the operations wait
+    saved = []
+    save = window.Window._value_to_save
+    monkeypatch.setattr(window.Window, "_value_to_save", lambda *args: (saved.append(args[1]), save(*args))[1])
+    for _ in range(2):
+        saved.clear()
+        with mx.autograd.record():
+            loss = (net(x) ** 2).mean()
+        loss.backward()
+    assert loss.asscalar() > 0
+    assert not saved
+    with pytest.raises(mx.MXNetError, match="retain_graph"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_dense_weights_beside_sparse_gradients_are_updated_together(name, monkeypatch):
+    def trained(sparse: bool) -> list[np.ndarray]:
+        mx.random.seed(0)
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Embedding(50, 4, sparse_grad=sparse), mx.gluon.nn.Dense(3), mx.gluon.nn.Dense(2))
+        net.initialize(mx.init.Xavier())
+        trainer = mx.gluon.Trainer(net.collect_params(), name, {"learning_rate": 0.1})
+        for _ in range(3):
+            with mx.autograd.record():
+                loss = (net(nd.array([[1, 7, 7], [2, 0, 9]])) ** 2).sum()
+            loss.backward()
+            calls.clear()
+            trainer.step(1)
+        return [p.data().asnumpy() for p in net.collect_params().values()]
+
+    calls, invoke = [], multi_tensor.invoke
+    monkeypatch.setattr(multi_tensor, "invoke", lambda *args: (calls.append(args[0]), invoke(*args))[1])
+    found = trained(sparse=True)
+    assert len(calls) == 1
+    for one, other in zip(found[1:], trained(sparse=False)[1:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

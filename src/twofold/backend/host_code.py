@@ -48,17 +48,17 @@ class NumberReader(Protocol):
 class RowAdder(Protocol):
     """Adds rows that have the same number."""
 
-    def __call__(self, values: np.ndarray, keys: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
-        """The sums (m, k) of rows (n, k), and their numbers (m,), increasing.
+    def __call__(self, values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The sums (m, k) of rows (n, k), and their numbers (m,), increasing; None if a number is too large for a way without comparisons.
+
+        Rows with one number are added in the order given. If the numbers increase already, the rows are not copied.
 
         Parameters
         ----------
         values
-            The rows (n, k), C-contiguous.
-        keys
-            ``number << bits | place`` for each row (n,), int64, sorted; so rows with one number are added in the order of their places.
-        bits
-            How many of the low bits are the row's place.
+            The rows (n, k), C-contiguous, at least one.
+        numbers
+            Their numbers (n,), int64, contiguous and not negative.
         """
         ...
 

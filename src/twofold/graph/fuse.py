@@ -45,8 +45,8 @@ def _in_order(outputs: Sequence[Node], nodes: Iterable[Node]) -> list[Node]:
     """The nodes of a graph, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
 
     Then a layer's weights get their gradients as soon as the gradients' operands are known, and a value recomputed for backward
-    is recomputed right before its use. Nodes that depend on small arrays alone come before a large operand: the scale of a normalization,
-    say, would otherwise come between two operations on the data, and keep them out of one kernel.
+    is recomputed right before its use. Nodes that depend on small arrays alone, and smaller values that are broadcast, come before a large
+    operand: the scale of a normalization, say, would otherwise come between two operations on the data, and keep them out of one kernel.
     """
     #: Steps on the longest path from a node to a leaf.
     height: dict[Node, int] = {}
@@ -62,12 +62,17 @@ def _in_order(outputs: Sequence[Node], nodes: Iterable[Node]) -> list[Node]:
         if len(n.inputs) < 2:
             return n.inputs
 
-        def rank(i: Node) -> tuple[bool, int]:
-            return SMALLER * largest[i] <= n.size, height[i]
+        def rank(i: Node) -> tuple[bool, bool, int]:
+            return SMALLER * largest[i] <= n.size, _is_repeated(i), height[i]
 
         return sorted([i for i in n.inputs if i is not None], key=rank, reverse=True)
 
     return post_order(sorted(dict.fromkeys(outputs), key=height.__getitem__), farthest_first)
+
+
+def _is_repeated(n: Node) -> bool:
+    """Whether a node shows a smaller value several times."""
+    return isinstance(n, Application) and n.bound_op.op.view and n.operands[0].size < n.size
 
 
 class _Group:

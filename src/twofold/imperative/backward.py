@@ -123,6 +123,8 @@ class _Pass:
             if self.create_graph:
                 return recorded_gradients(b, saved, owners, given, self.cls, device)
             found = b.gradients([*saved, *values], device)
+        if b.in_parts:
+            found = b.completed(found, device)
         return [wrap(self.cls, new) for new in found]
 
 
@@ -196,6 +198,8 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Content]]
     if not retain:
         for entry in entries:
             entry.saved, entry.tape = (), None
+    if b.in_parts:  # now that the window of these operations need not hand out what they saved
+        found = b.completed(found, device)
     return list(zip(wanted, found, strict=True))
 
 

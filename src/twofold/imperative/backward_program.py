@@ -52,6 +52,8 @@ class Backward(CacheEntry):
         Whether the gradients will be differentiated in turn: then residuals are computed again from inputs, on the tape.
     """
 
+    #: Whether what `gradients` and `joined` return are parts, of which `completed` makes the gradients. It needs the values of the parts.
+    in_parts = False
     _program: Program | None = None
 
     def __init__(self, heads: Sequence[TapeEntry], given: tuple[bool, ...], differentiable: bool) -> None:
@@ -160,6 +162,10 @@ class Backward(CacheEntry):
             if entry.tape is None:
                 return None
         return join_backward(tape.windows[0], self.raw, self.heads, list(zip(self.seeds, given, strict=True)), device)
+
+    def completed(self, found: Sequence[Content], device: Device) -> Sequence[Content]:
+        """The gradients made of their parts."""
+        return found
 
     def _paths(self, heads: Sequence[TapeEntry]) -> tuple[dict[int, str], list[TapeEntry]]:
         """A name for every entry, and the entries in the order of discovery. Also writes the code that reaches them from the heads."""

@@ -19,10 +19,10 @@ from ..opdef import Sparse
 from .array import Array as AnyArray
 from .array import adopted
 from .backward_program import Backward, RowGradients
-from .cell import Cell, Content, Value, wrap
+from .cell import Cell, Content, wrap
 from .invoke import data_of
 from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array
-from .tape import Tape, TapeEntry, Variable
+from .tape import TapeEntry, Variable
 
 #: How to compute the rows of a node that is zero elsewhere, as (kind, parts). Operators declare it (`Op.rows`).
 Form = list[tuple[str, tuple[Node, ...]]]
@@ -86,26 +86,20 @@ class GradientCell(Cell):
 class RowBackward(Backward):
     """`Backward` where some variables have row-sparse gradients."""
 
+    in_parts = True
+
     def _results(self, found: dict[Node, Node]) -> list[Node]:
         nodes: list[Node] = []
         self._forms: list[tuple[Leaf, list[tuple[str, int]] | None]] = []
         for n, dense in zip(self.wrt, super()._results(found), strict=True):
             form = row_form(dense) if has_rows(n) else None
             self._forms.append((n, None if form is None else [(kind, len(parts)) for kind, parts in form]))
-            # in place of one dense gradient the program gives the parts of its rows; `_assembled` counts them off in the same order
+            # in place of one dense gradient the program gives the parts of its rows; `completed` counts them off in the same order
             nodes += [dense] if form is None else [p for _, parts in form for p in parts]
         return nodes
 
-    def gradients(self, values: Sequence[Content], device: Device) -> Sequence[Content]:
-        """The gradients as contents; those of row variables are row-sparse."""
-        return self._assembled(super().gradients(values, device), device)
-
-    def joined(self, tape: Tape | None, entries: Sequence[TapeEntry], given: Sequence[Value], device: Device) -> list[Content] | None:
-        """As `Backward.joined`."""
-        found = super().joined(tape, entries, given, device)
-        return None if found is None else self._assembled(found, device)
-
-    def _assembled(self, found: Sequence[Content], device: Device) -> list[Content]:
+    def completed(self, found: Sequence[Content], device: Device) -> list[Content]:
+        """The gradients, where those of row variables are row-sparse."""
         out, rest = [], iter(found)
         for n, form in self._forms:
             if form is not None:

@@ -1,6 +1,7 @@
 """Updates in place of the rows that a row-sparse gradient stores."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -9,11 +10,12 @@ from ..backend import sparse
 from ..errors import IndexingError
 from ..opdef import BoundOp, Sparse
 from ..ops import primitive_gather
+from ..scheduler.observers import LISTENERS
 from .array import Array, adopted
-from .cell import is_view, wrap
-from .invoke import host_of, invoke
-from .storage import CELLS, CLASSES, dense_array, sparse_array, store_array
-from .write import write
+from .cell import Cell, is_view, wrap
+from .invoke import data_of, host_of, invoke
+from .storage import CELLS, CLASSES, dense_array, ready_memory, sparse_array, store_array
+from .write import Chain, change_inline, write
 
 #: The places of rows, with their numbers as the operand that follows.
 ROWS = primitive_gather.index.bind(key=(0,))
@@ -38,14 +40,18 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
         The operands, then the scalars. The weight is dense or row-sparse, the gradient row-sparse.
     """
     grad = args[1]
-    grad._content.hosts()  # raises for parts that do not fit together
-    if grad._content.sparse.indices.shape[0] == 0:
+    _, found = grad._content.hosts()  # raises for parts that do not fit together
+    if not found.size:
         return
     count = len(bound_op.op.inputs)
     parts = grad._content.sparse.parts
     if grad._content.repeats:
         parts = CELLS.structure(sparse.sorted_rows, *parts)
     # padded with copies of the last row, whose results are equal, so that gradients with different numbers of rows share programs
+    memory = [ready_memory(a) for a in (args[0], *parts, *args[2:count])]
+    if all(m is not None for m in memory) and not LISTENERS:
+        _update_memory(bound_op, args, cast("list[np.ndarray]", memory))
+        return
     values, numbers = CELLS.padded(*parts)
     places = [None if k == 1 else _stored_rows(a, numbers, is_state=k > 1) for k, a in enumerate(args[:count])]
     rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
@@ -53,6 +59,21 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
     for place, new in zip((0, *bound_op.written), results, strict=True):
         array, chosen = cast("tuple[Array, Array]", places[place])
         _write_rows(array, chosen, wrap(CLASSES["default"], new))
+
+
+def _update_memory(bound_op: BoundOp, args: Sequence[Array], memory: Sequence[np.ndarray]) -> None:
+    """`update_rows`, given NumPy's arrays of the weight, the gradient's values and row numbers, and the states.
+
+    Only the update itself is an operation of arrays: as two more, gathering and writing back its rows take as long again.
+    """
+    weight, values, numbers, *states = memory
+    places = sparse.padded(numbers)
+    rows = [weight.take(places, axis=0), sparse.padded(values), *[state.take(places, axis=0) for state in states]]
+    results = invoke(bound_op, [*[adopted(CLASSES["default"], r) for r in rows], *args[len(rows) :]])
+    for place, new in zip((0, *bound_op.written), results, strict=True):
+        change = partial(sparse.put_rows, places=places, rows=data_of(new))
+        if not change_inline(*_root_and_chain(args[place]), change):
+            _write_rows(args[place], adopted(CLASSES["default"], places), wrap(CLASSES["default"], new))
 
 
 def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
@@ -68,8 +89,11 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
 
 def _write_rows(array: Array, numbers: Array, rows: Array) -> None:
     """``array[numbers] = rows`` for numbers of existing rows, which are not looked at."""
-    root, chain = (array._base, array._chain) if is_view(array) else (array, ())
-    write(root, chain, (ROWS, numbers), rows)
+    write(*_root_and_chain(array), (ROWS, numbers), rows)
+
+
+def _root_and_chain(array: Array) -> tuple[Cell, Chain]:
+    return (array._base, array._chain) if is_view(array) else (array, ())
 
 
 def _stored_rows(array: Array, numbers: Array, *, is_state: bool) -> tuple[Array, Array]:

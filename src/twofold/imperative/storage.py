@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -379,6 +379,14 @@ class CellNamespace(Derived):
         return [adopted(CLASSES["default"], p, arrays[0].context) for p in parts]
 
 
+def ready_memory(cell: object) -> np.ndarray | None:
+    """NumPy's array of a cell's elements, if they are ready, on cpu(0), and reading them is not recorded; else None."""
+    v: Any = cell._content if isinstance(cell, AnyArray) else None
+    if v.__class__ is Value and v.device is CPU and v.data is not None and not is_tracked(v):
+        v = v.data
+    return cast("np.ndarray", v) if v.__class__ is np.ndarray else None
+
+
 def _primitive_inline(op: Op, inputs: Sequence[object], params: Mapping[str, object]) -> AnyArray | None:
     """The adapter's result of a primitive on ready, unrecorded arrays on cpu(0); else None.
 
@@ -386,12 +394,10 @@ def _primitive_inline(op: Op, inputs: Sequence[object], params: Mapping[str, obj
     """
     arrays = []
     for cell in inputs:
-        v: Any = cell._content if isinstance(cell, AnyArray) else None
-        if v.__class__ is Value and v.device is CPU and v.data is not None and not is_tracked(v):
-            v = v.data
-        if v.__class__ is not np.ndarray:
+        memory = ready_memory(cell)
+        if memory is None:
             return None
-        arrays.append(v)
+        arrays.append(memory)
     try:
         found: Any = getattr(HOST.xp, op.name)(*arrays, **params) if arrays else None
     except MemoryError as error:

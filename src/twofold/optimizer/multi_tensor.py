@@ -78,10 +78,15 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
         for k, _ in reversed(fixed):
             del kept[k]
         arguments += kept
-    # sparse gradients are applied one weight at a time: the rows that they store differ
     if any(map(is_sparse_array, arguments)):
-        for group, numbers in zip(operands, scalars, strict=True):
-            update_stored(op.bind(True, **params), [*group, *numbers])
+        dense: list[int] = []
+        for k, group in enumerate(operands):
+            if any(map(is_sparse_array, group)):  # one weight at a time: the rows that gradients store differ
+                update_stored(op.bind(True, **params), [*group, *scalars[k]])
+            else:
+                dense.append(k)
+        if dense:
+            update_weights(op, [operands[k] for k in dense], [scalars[k] for k in dense], **params)
     else:
         store_all(targets, invoke(bound_op, arguments))
 
