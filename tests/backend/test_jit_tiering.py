@@ -1,5 +1,6 @@
 """When kernels are compiled: concurrently, during interrupts, around forks, at first use, and never if they are too long."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
+from twofold_numpy.jit import compiler as of_compiler
 from twofold_numpy.jit import handoff, tiering
 from twofold_numpy.jit.compiler import compiler
 
@@ -382,3 +384,15 @@ def test_the_dropout_mask_is_compiled(fresh):
             mx.nd.Dropout(x.tanh() * 2, p=0.5).tanh().wait_to_read()
     assert "(machine code)" in str(report)
     assert "(ufuncs)" not in str(report)
+
+
+def test_a_compiler_is_looked_for_again_after_too_deep_a_recursion(monkeypatch):
+    def deep(llvm):
+        raise RecursionError
+
+    look = functools.cache(of_compiler.compiler.__wrapped__)
+    monkeypatch.setattr(of_compiler, "Compiler", deep)
+    with pytest.raises(RecursionError):
+        look()
+    monkeypatch.setattr(of_compiler, "Compiler", lambda llvm: llvm.__name__)
+    assert look() == "llvmlite.binding"

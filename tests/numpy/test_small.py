@@ -13,6 +13,7 @@ from asv_benchmarks.timing import frames
 from twofold import np
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.invoke import data_of
+from twofold.numpy.array import ndarray, ndarrayElement
 
 from tests import probe
 from tests.statements import frames_of, run_in
@@ -492,3 +493,21 @@ def test_elements_keep_their_dtype(dtype):
     x = np.ones(3, dtype)
     assert [x[1].dtype, (x[1] * x[2]).dtype, (x * x[1]).dtype] == [x.dtype] * 3
     assert x[1].tolist() == 1
+
+
+@pytest.mark.parametrize("name", ["__bool__", "__float__", "__int__", "__complex__", "__hash__", "__round__", "__array__", "item"])
+def test_a_number_is_read_although_another_thread_has_made_an_array_of_it_meanwhile(name):
+    total = np.arange(3.0).sum()
+    assert type(total) is ndarrayElement
+    begun = getattr(ndarrayElement, name)  # as the interpreter finds it, before it calls it
+    total._held  # noqa: B018
+    assert type(total) is ndarray
+    assert begun(total) == (hash(3) if name == "__hash__" else True if name == "__bool__" else 3)
+
+
+def test_formatting_and_integers_of_such_numbers():
+    total = np.arange(3).sum()
+    total._held  # noqa: B018
+    assert ndarrayElement.__index__(total) == 3
+    assert ndarrayElement.__format__(total, "05d") == "00003"
+    assert ndarrayElement.__array__(total, copy=False) == 3

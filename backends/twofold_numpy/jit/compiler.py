@@ -33,6 +33,8 @@ def compiler() -> "Compiler | None":
             import llvmlite.binding as llvm
 
             return Compiler(llvm)
+    except RecursionError:  # of the caller's depth: it is tried again at the next call
+        raise
     except unless_signalled((ImportError, OSError, RuntimeError, AttributeError)):
         return None
 

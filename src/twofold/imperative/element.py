@@ -24,6 +24,10 @@ class Absent:
         raise AttributeError
 
 
+def _number_of(array: Any) -> Any:
+    return array.asnumpy()[()]
+
+
 class ElementMixin:
     """An array without axes that holds NumPy's scalar in place of a content."""
 
@@ -37,6 +41,8 @@ class ElementMixin:
     def __init_subclass__(cls) -> None:
         # users see one class of arrays, whatever holds their memory
         cls.__name__, cls.__qualname__ = cls._ordinary.__name__, cls._ordinary.__qualname__
+        # what has begun for an element finds its number when another thread has made an ordinary array of it meanwhile
+        cls._ordinary._raw = property(_number_of)
 
     @property
     def _held(self) -> Any:

@@ -426,7 +426,7 @@ class ndarrayElement(ElementMixin, ndarray):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """NumPy's conversion protocol."""
-        return super().__array__(dtype, copy) if copy is False else np.array(self._raw, dtype)
+        return ndarray.__array__(self, dtype, copy) if copy is False else np.array(self._raw, dtype)
 
     def item(self, *index: int) -> Any:
         """The element as a Python scalar."""
