@@ -27,6 +27,7 @@ from . import (
     integer_products,
     planning,
     scatter,
+    sparse_products,
     threads,
     tiles,
     window_reductions,
@@ -95,6 +96,7 @@ depthwise_gradients.IN_MACHINE_CODE.append(_from_jit("run_products", "run_produc
 copies.IN_MACHINE_CODE.append(_from_jit("transpose", "transpose"))
 column_sums.IN_MACHINE_CODE.append(_from_jit("column_sums", "column_sums"))
 scatter.IN_MACHINE_CODE.append(_from_jit("scatter", "add_rows"))
+sparse_products.IN_MACHINE_CODE.append(_from_jit("csr_products", "add_product"))
 winograd.IN_MACHINE_CODE.append(_from_jit("tile_transforms", "tile_transform"))
 tiles.TRANSFORMS.append(_from_jit("image_tiles", "image_tiles"))
 tiles.PRODUCTS.append(_from_jit("tile_products", "tile_products"))

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
+from ..backend.sparse import increasing
 from ..device import Device, interned
 from ..dtype import NUMPY, dtype_name
 from ..errors import (
@@ -413,7 +414,7 @@ def with_every_row(dense: NDArray) -> RowSparseNDArray:
 
 def retained(array: RowSparseNDArray, numbers: NDArray) -> RowSparseNDArray:
     """The rows of a row-sparse array with the given numbers, of any shape, each once, in increasing order."""
-    return array.retain(adopted(NDArray, np.unique(numbers.asnumpy().astype(np.int64)), numbers.context))
+    return array.retain(adopted(NDArray, increasing(numbers.asnumpy().astype(np.int64)), numbers.context))
 
 
 def _restored(stype: str, shape: tuple[int, ...], parts: list[np.ndarray], dtype: str, device: Device) -> Any:

@@ -84,8 +84,11 @@ def _(xp, dout, indices, indptr, a, b):
 
 
 def _rows_at(np, values, places, numbers):
+    is_there = places >= 0
+    if is_there.all():
+        return values[places]
     found = np.zeros((*places.shape, *values.shape[1:]), values.dtype)
-    found[places >= 0] = values[places[places >= 0]]
+    found[is_there] = values[places[is_there]]
     return found
 
 
