@@ -136,6 +136,9 @@ WHY_NOT = {
     "another process goes on on the CPU, whose products round differently": (
         "tests/training/test_resume_combinations.py::test_runs_resume_exactly_in_another_process",
     ),
+    "a forked process cannot use GPUs": (
+        "tests/gluon/test_parameters.py::test_a_fork_beside_an_initialization_does_not_wait_and_its_child_initializes",
+    ),
     "another process has no simulated GPU to read the pickle with": (
         "tests/ndarray/test_interop.py::test_a_pickle_can_be_loaded_in_another_process",
     ),

@@ -134,7 +134,7 @@ class NAG(WithMaster):
     """Nesterov's accelerated gradient: descent along the gradient at the point that momentum is about to reach.
 
     ``mom ← momentum · mom + g``, ``weight ← weight − lr · (g + momentum · mom)`` with ``g = grad + wd · weight``. As in MXNet, which
-    writes in place, the decay that enters ``mom`` is then ``wd`` times the *updated* weight.
+    writes in place, the decay that enters ``mom`` is then ``wd`` times the *updated* weight, unless that is row-sparse.
 
     Parameters
     ----------
@@ -148,15 +148,18 @@ class NAG(WithMaster):
     Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep learning, 2013.
     """
 
+    takes_rows = True
+
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         lr, wd, _ = self._begin(index)
         common = self._common(lr, wd)
-        if state is None:
+        if state is None:  # of a row-sparse gradient, the rows that it stores
             nd.sgd_update(weight, grad, out=weight, **common)
             return
-        before = weight.copy() if wd else weight  # `out=weight` overwrites it
-        nd.nag_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **common)
-        if wd:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
+        in_place = wd and weight.stype == "default"
+        before = weight.copy() if in_place else weight  # `out=weight` overwrites it
+        nd.nag_mom_update(weight, grad.tostype("default"), state, out=weight, momentum=self.momentum, **common)
+        if in_place:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
             state[:] = state - (lr * wd) * (weight - before)
 
     def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray | None, NDArray]) -> None:

@@ -61,6 +61,8 @@ def optimizers(mx: Any) -> Any:
         ("ftrl", {"wd": 0.1}),
         ("groupadagrad", {}),
         ("rmsprop", {}),
+        ("nag", {"wd": 0.1}),
+        ("nag", {"momentum": 0.9, "wd": 0.1}),
     ):
         optimizer = mx.optimizer.create(name, learning_rate=0.1, **options)
         updater, weight = mx.optimizer.get_updater(optimizer), _weight(mx)
@@ -72,7 +74,15 @@ def optimizers(mx: Any) -> Any:
 
 def row_sparse_weights(mx: Any) -> Any:
     out = []
-    for name, options in (("sgd", {"wd": 0.1}), ("sgd", {"momentum": 0.9}), ("adam", {}), ("adagrad", {}), ("ftrl", {"wd": 0.1})):
+    for name, options in (
+        ("sgd", {"wd": 0.1}),
+        ("sgd", {"momentum": 0.9}),
+        ("adam", {}),
+        ("adagrad", {}),
+        ("ftrl", {"wd": 0.1}),
+        ("nag", {"wd": 0.1}),
+        ("nag", {"momentum": 0.9, "wd": 0.1}),
+    ):
         updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1, **options))
         weight = (_weight(mx) + 1).tostype("row_sparse")
         for _ in range(2):
