@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..backend import sparse
+from ..device import CPU
 from ..errors import IndexingError
 from ..opdef import BoundOp, Sparse
 from ..ops import primitive_gather
 from ..scheduler.observers import LISTENERS
 from .array import Array, adopted
-from .cell import Cell, is_view, wrap
+from .cell import HOST, Content, is_view, wrap
 from .invoke import data_of, host_of, invoke
 from .storage import CELLS, CLASSES, dense_array, ready_memory, sparse_array, store_array
-from .write import Chain, change_inline, write
+from .write import change_inline, write
 
 #: The places of rows, with their numbers as the operand that follows.
 ROWS = primitive_gather.index.bind(key=(0,))
@@ -40,40 +41,36 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
         The operands, then the scalars. The weight is dense or row-sparse, the gradient row-sparse.
     """
     grad = args[1]
-    _, found = grad._content.hosts()  # raises for parts that do not fit together
-    if not found.size:
+    _, numbers = grad._content.hosts()  # raises for parts that do not fit together
+    if not numbers.size:
         return
     count = len(bound_op.op.inputs)
-    parts = grad._content.sparse.parts
+    values, stored = grad._content.sparse.parts
     if grad._content.repeats:
-        parts = CELLS.structure(sparse.sorted_rows, *parts)
+        values, stored = CELLS.structure(sparse.sorted_rows, values, stored)
+        numbers = host_of(stored)
     # padded with copies of the last row, whose results are equal, so that gradients with different numbers of rows share programs
-    memory = [ready_memory(a) for a in (args[0], *parts, *args[2:count])]
-    if all(m is not None for m in memory) and not LISTENERS:
-        _update_memory(bound_op, args, cast("list[np.ndarray]", memory))
-        return
-    values, numbers = CELLS.padded(*parts)
-    places = [None if k == 1 else _stored_rows(a, numbers, is_state=k > 1) for k, a in enumerate(args[:count])]
-    rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
-    results = invoke(bound_op, [*rows, *args[count:]])
+    numbers = sparse.padded(numbers)
+    targets = [_stored_rows(a, numbers, is_state=k > 0) for k, a in enumerate((args[0], *args[2:count]))]
+    operands = values, *[array for array, _ in targets]
+    ready = [m for m in map(ready_memory, operands) if m is not None]
+    if LISTENERS or len(ready) < len(operands):
+        [padded] = CELLS.padded(values)
+        weight, *states = [CELLS.take(array, adopted(CLASSES["default"], places, array.context), axis=0) for array, places in targets]
+    else:  # only the update itself is an operation of arrays: as two more, gathering and writing back its rows take as long again
+        padded, weight, *states = [adopted(CLASSES["default"], m) for m in _gathered(ready, [places for _, places in targets])]
+    results = invoke(bound_op, [weight, padded, *states, *args[count:]])
     for place, new in zip((0, *bound_op.written), results, strict=True):
-        array, chosen = cast("tuple[Array, Array]", places[place])
-        _write_rows(array, chosen, wrap(CLASSES["default"], new))
+        _write_rows(*targets[max(place - 1, 0)], new)
 
 
-def _update_memory(bound_op: BoundOp, args: Sequence[Array], memory: Sequence[np.ndarray]) -> None:
-    """`update_rows`, given NumPy's arrays of the weight, the gradient's values and row numbers, and the states.
-
-    Only the update itself is an operation of arrays: as two more, gathering and writing back its rows take as long again.
-    """
-    weight, values, numbers, *states = memory
-    places = sparse.padded(numbers)
-    rows = [weight.take(places, axis=0), sparse.padded(values), *[state.take(places, axis=0) for state in states]]
-    results = invoke(bound_op, [*[adopted(CLASSES["default"], r) for r in rows], *args[len(rows) :]])
-    for place, new in zip((0, *bound_op.written), results, strict=True):
-        change = partial(sparse.put_rows, places=places, rows=data_of(new))
-        if not change_inline(*_root_and_chain(args[place]), change):
-            _write_rows(args[place], adopted(CLASSES["default"], places), wrap(CLASSES["default"], new))
+def _gathered(memory: Sequence[np.ndarray], places: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The first array padded, and of each other one the rows at its places."""
+    values, *arrays = memory
+    try:
+        return [sparse.padded(values), *[a.take(at, axis=0) for a, at in zip(arrays, places, strict=True)]]
+    except MemoryError as error:
+        raise HOST.failure(error) from error
 
 
 def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
@@ -87,16 +84,14 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
         store_array(bound_op.op.title, args[place], wrap(CLASSES["default"], new))
 
 
-def _write_rows(array: Array, numbers: Array, rows: Array) -> None:
-    """``array[numbers] = rows`` for numbers of existing rows, which are not looked at."""
-    write(*_root_and_chain(array), (ROWS, numbers), rows)
+def _write_rows(array: Array, places: np.ndarray, rows: Content) -> None:
+    """``array[places] = rows`` for existing places, which are not looked at."""
+    root, chain = (array._base, array._chain) if is_view(array) else (array, ())
+    if array.context is not CPU or not change_inline(root, chain, partial(sparse.put_rows, places=places, rows=data_of(rows))):
+        write(root, chain, (ROWS, adopted(CLASSES["default"], places, array.context)), wrap(CLASSES["default"], rows))
 
 
-def _root_and_chain(array: Array) -> tuple[Cell, Chain]:
-    return (array._base, array._chain) if is_view(array) else (array, ())
-
-
-def _stored_rows(array: Array, numbers: Array, *, is_state: bool) -> tuple[Array, Array]:
+def _stored_rows(array: Array, numbers: np.ndarray, *, is_state: bool) -> tuple[Array, np.ndarray]:
     """The dense array that holds an array's rows, and the places of some row numbers in it.
 
     A state stores every row from now on if one of these is missing: those that MXNet saved hold the rows updated so far.
@@ -108,8 +103,8 @@ def _stored_rows(array: Array, numbers: Array, *, is_state: bool) -> tuple[Array
     """
     if array.stype == "default":
         return array, numbers
-    _, places = CELLS.places(array._content.sparse.indices, numbers)
-    if (host_of(places) < 0).any():
+    _, places = sparse.places(host_of(array._content.sparse.indices), numbers)
+    if (places < 0).any():
         if is_state:
             every = adopted(CLASSES["default"], np.arange(array.shape[0]), array.context)
             array._rebind(sparse_array(Sparse("row_sparse", array.shape, dense_array(array), every), checked=True)._content)
