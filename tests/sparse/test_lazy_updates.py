@@ -9,6 +9,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.backend import sparse
 from twofold.backend.sparse import sorted_rows
 from twofold.config import SETTINGS
 from twofold.imperative import window
@@ -202,3 +203,42 @@ def test_dense_weights_beside_sparse_gradients_are_updated_together(name, monkey
     assert len(calls) == 1
     for one, other in zip(found[1:], trained(sparse=False)[1:], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_an_error_while_rows_are_summed_leaves_the_graph_whole(monkeypatch):
+    weight = nd.ones((6, 2))
+    weight.attach_grad(stype="row_sparse")
+
+    def fails(*rows):
+        monkeypatch.undo()
+        raise MemoryError
+
+    for k in range(2):  # the second time the program is known
+        with mx.autograd.record():
+            loss = (nd.Embedding(nd.array([1, 2]), weight, input_dim=6, output_dim=2, sparse_grad=True) ** 2).sum()
+        if k:
+            monkeypatch.setattr(sparse, "sorted_rows", fails)
+            with pytest.raises(MemoryError):
+                loss.backward()
+        loss.backward()
+        assert weight.grad.data.asnumpy().tolist() == [[2, 2], [2, 2]]
+
+
+def test_an_update_beside_a_recording():
+    weight = nd.ones((10, 2))
+    weight.attach_grad()
+    gradient = nd.sparse.row_sparse_array((np.ones((1, 2), "f"), [3]), shape=(10, 2))
+    with mx.autograd.record():
+        loss = (weight * weight).sum()
+        new = nd.sgd_update(weight, gradient, lr=0.5)
+    loss.backward()
+    assert weight.grad.asnumpy().tolist() == [[2, 2]] * 10
+    assert weight.asnumpy().tolist() == [[1, 1]] * 10
+    assert new.asnumpy().tolist() == [[0.5 if k == 3 else 1] * 2 for k in range(10)]
+
+
+def test_a_gradient_of_another_shape_changes_nothing():
+    weight, gradient = nd.ones((10, 2)), nd.sparse.row_sparse_array((np.ones((1, 2), "f"), [15]), shape=(20, 2))
+    with pytest.raises(mx.MXNetError, match=r"sgd_update: the gradient does not fit the weight: given \(20, 2\) for \(10, 2\)"):
+        nd.sgd_update(weight, gradient, lr=0.5, out=weight)
+    assert (weight.asnumpy() == 1).all()

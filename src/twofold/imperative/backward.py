@@ -195,10 +195,12 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Content]]
         # the open window does not take in the gradients, so it must give out the values that they read
         saved = fetched(b, (head,))[0]
     found: Sequence[Content] = b.gradients(saved, device) if joined is None else joined
+    if b.in_parts and joined is None:  # an error leaves the tape whole
+        found = b.completed(found, device)
     if not retain:
         for entry in entries:
             entry.saved, entry.tape = (), None
-    if b.in_parts:  # now that the window of these operations need not hand out what they saved
+    if b.in_parts and joined is not None:  # now that the window of these operations need not hand out what they saved
         found = b.completed(found, device)
     return list(zip(wanted, found, strict=True))
 

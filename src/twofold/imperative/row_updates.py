@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import sparse
 from ..device import CPU
-from ..errors import IndexingError
+from ..errors import IndexingError, ShapeError
 from ..opdef import BoundOp, Sparse
 from ..ops import primitive_gather
 from ..scheduler.observers import LISTENERS
@@ -17,9 +17,6 @@ from .cell import HOST, Content, is_view, wrap
 from .invoke import data_of, host_of, invoke
 from .storage import CELLS, CLASSES, dense_array, ready_memory, sparse_array, store_array
 from .write import change_inline, write
-
-#: The places of rows, with their numbers as the operand that follows.
-ROWS = primitive_gather.index.bind(key=(0,))
 
 
 def updates_rows(bound_op: BoundOp, args: Sequence[Array]) -> bool:
@@ -44,6 +41,9 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
     _, numbers = grad._content.hosts()  # raises for parts that do not fit together
     if not numbers.size:
         return
+    if grad.shape != args[0].shape:
+        given = f"{grad.shape} for {args[0].shape}"
+        raise ShapeError(f"{bound_op.op.spoken}: the gradient does not fit the weight", given, "pass one of its shape")
     count = len(bound_op.op.inputs)
     values, stored = grad._content.sparse.parts
     if grad._content.repeats:
@@ -88,7 +88,8 @@ def _write_rows(array: Array, places: np.ndarray, rows: Content) -> None:
     """``array[places] = rows`` for existing places, which are not looked at."""
     root, chain = (array._base, array._chain) if is_view(array) else (array, ())
     if array.context is not CPU or not change_inline(root, chain, partial(sparse.put_rows, places=places, rows=data_of(rows))):
-        write(root, chain, (ROWS, adopted(CLASSES["default"], places, array.context)), wrap(CLASSES["default"], rows))
+        rows_of = primitive_gather.index.bind(key=(0, *[None] * (len(array.shape) - 1)))
+        write(root, chain, (rows_of, adopted(CLASSES["default"], places, array.context)), wrap(CLASSES["default"], rows))
 
 
 def _stored_rows(array: Array, numbers: np.ndarray, *, is_state: bool) -> tuple[Array, np.ndarray]:

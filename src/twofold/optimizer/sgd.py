@@ -168,8 +168,11 @@ class NAG(WithMaster):
         common = self._common(lr, wd)
         if mom is None:
             nd.mp_sgd_update(weight, grad, master, out=weight, **common)
-        else:
-            nd.mp_nag_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
+            return
+        before = master.copy() if wd else master
+        nd.mp_nag_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
+        if wd:
+            mom[:] = mom - (lr * wd) * (master - before)
 
 
 @register

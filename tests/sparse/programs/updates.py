@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -88,4 +89,18 @@ def row_sparse_weights(mx: Any) -> Any:
         for _ in range(2):
             updater(0, _gradient(mx), weight)
         out.append([weight.stype, weight.indices, weight.data])
+    return out
+
+
+def master_copies(mx: Any) -> Any:
+    """Nesterov's gradient of 16-bit weights, whose decay MXNet adds to the momentum after the update."""
+    out = []
+    for weight_stype, stype, wd in itertools.product(("default", "row_sparse"), ("default", "row_sparse"), (0.0, 0.5)):
+        optimizer = mx.optimizer.create("nag", learning_rate=0.5, wd=wd, momentum=0.5, multi_precision=True)
+        weight = mx.nd.array([[1], [2], [3], [4]], dtype="float16").tostype(weight_stype)
+        gradient = mx.nd.array([[0], [1], [0], [2]], dtype="float16").tostype(stype)
+        state = optimizer.create_state_multi_precision(0, weight)
+        for _ in range(2):
+            optimizer.update_multi_precision(0, weight, gradient, state)
+        out += [weight, *state]
     return out
