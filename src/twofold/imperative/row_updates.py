@@ -36,14 +36,21 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
         The operator: its operands are weight, gradient and states, its results the new weight and states.
     args
         The operands, then the scalars. The weight is dense or row-sparse, the gradient row-sparse.
+
+    Raises
+    ------
+    ShapeError
+        If the gradient has another shape than the weight, or its parts do not fit together.
+    IndexingError
+        If a row-sparse weight does not store a row of the gradient, or a row number is none.
     """
     grad = args[1]
-    _, numbers = grad._content.hosts()  # raises for parts that do not fit together
-    if not numbers.size:
-        return
     if grad.shape != args[0].shape:
         given = f"{grad.shape} for {args[0].shape}"
         raise ShapeError(f"{bound_op.op.spoken}: the gradient does not fit the weight", given, "pass one of its shape")
+    _, numbers = grad._content.hosts()  # raises for parts that do not fit together
+    if not numbers.size:
+        return
     count = len(bound_op.op.inputs)
     values, stored = grad._content.sparse.parts
     if grad._content.repeats:

@@ -171,7 +171,7 @@ class NAG(WithMaster):
             return
         before = master.copy() if wd else master
         nd.mp_nag_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
-        if wd:
+        if wd:  # as in `_update_one`
             mom[:] = mom - (lr * wd) * (master - before)
 
 
