@@ -242,3 +242,11 @@ def test_a_gradient_of_another_shape_changes_nothing():
     with pytest.raises(mx.MXNetError, match=r"sgd_update: the gradient does not fit the weight: given \(20, 2\) for \(10, 2\)"):
         nd.sgd_update(weight, gradient, lr=0.5, out=weight)
     assert (weight.asnumpy() == 1).all()
+
+
+def test_updates_of_rows_stay_lazy_when_they_are_called_often():
+    weight, gradient = nd.ones((4, 2)), nd.sparse.row_sparse_array((np.ones((1, 2), "f"), [3]), shape=(4, 2))
+    for _ in range(5):  # the third call is a function of its own
+        new = nd.sgd_update(weight, gradient, lr=0.5, wd=0.5)
+        assert new.asnumpy().tolist() == [[1, 1]] * 3 + [[0.25, 0.25]]
+    assert (weight.asnumpy() == 1).all()

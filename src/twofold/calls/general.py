@@ -179,6 +179,8 @@ class Calls:
                     contents = record_again(bound_op, args, [*given, *scalars] if scalars else given, tape)
                     break
         if is_sparse:
+            if updates_rows(bound_op, args):
+                return _update_rows(bound_op, args, None)
             found = by_storage(bound_op, args)[: bound_op.visible]
             return found[0] if bound_op.visible == 1 else found
         if contents is None:
