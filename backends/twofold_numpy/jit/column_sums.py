@@ -10,11 +10,7 @@ from .compiler import Compiler, compiler
 from .ir import splat
 from .llvm_text import FIELDS, data_addresses, llvm_text
 from .products import never
-
-#: LLVM's types, and their names in those of functions.
-TYPES = {"float32": ("float", "f32"), "float64": ("double", "f64")}
-#: Elements from which sums release the GIL.
-RELEASE_FROM = 1 << 14
+from .scatter import RELEASE_FROM, TYPES
 
 
 def column_sums(dtype: np.dtype[np.generic]) -> SumColumns | None:
@@ -25,9 +21,9 @@ def column_sums(dtype: np.dtype[np.generic]) -> SumColumns | None:
 
 @cache
 def _column_sums(own: Compiler, dtype: str) -> SumColumns:
-    (kind, short), item = TYPES[dtype], np.dtype(dtype).itemsize
+    kind, item = TYPES[dtype], np.dtype(dtype).itemsize
     lanes = own.machine.vector_bits // (8 * item)
-    vector, mask, suffix = f"<{lanes} x {kind}>", f"<{lanes} x i1>", f"v{lanes}{short}"
+    vector, mask, suffix = f"<{lanes} x {kind}>", f"<{lanes} x i1>", f"v{lanes}f{8 * item}"
     words: dict[str, str | int] = {"TYPE": kind, "VECTOR": vector, "LANES": lanes, "ITEM": item, "SUFFIX": suffix}
     words["DECLARED"] = (
         f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})\n"

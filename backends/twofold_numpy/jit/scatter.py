@@ -23,7 +23,7 @@ from .products import never
 NUMBERS = ("outer", "size", "n", "inner")
 #: Elements of a vector, and the LLVM types.
 LANES, TYPES = 8, {"float32": "float", "float64": "double"}
-#: Elements from which sums of rows release the GIL.
+#: Elements from which sums and products release the GIL.
 RELEASE_FROM = 1 << 14
 #: What the code returns in place of a count of rows if their numbers increase already.
 INCREASING = -1

@@ -85,7 +85,7 @@ entry:
   %is.over = icmp slt i64 %whole, %n
   br label %row
 row:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %row.next ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %element ]
   %more.rows = icmp slt i64 %i, %m
   br i1 %more.rows, label %row.begin, label %done
 row.begin:
@@ -98,7 +98,7 @@ row.begin:
 element:
   %j = phi i64 [ %begin, %row.begin ], [ %j.next, %element.next ]
   %more.elements = icmp slt i64 %j, %end
-  br i1 %more.elements, label %element.begin, label %row.next
+  br i1 %more.elements, label %element.begin, label %row
 element.begin:
   %value.at = getelementptr $TYPE, ptr %values, i64 %j
   %value = load $TYPE, ptr %value.at, align $ITEM
@@ -139,8 +139,6 @@ one:
 element.next:
   %j.next = add i64 %j, 1
   br label %element
-row.next:
-  br label %row
 done:
   ret void
 }
