@@ -28,6 +28,8 @@ BFLOAT16 = NUMPY["bfloat16"]
 BLOCK = 65_536
 #: If the product of two operands' sizes is less, their matrix product is small, whatever their shapes. This cheap test comes first.
 SMALL_SIZES = 1 << 24
+#: The most products of which NumPy makes a sum by Einstein's convention in one loop.
+SMALL_SUM = 1 << 12
 #: The axes of a reduction.
 Axes = int | tuple[int, ...] | None
 #: The ufunc reductions behind ``np.sum`` and the like, without their Python front ends: (array, axis, dtype, out, keepdims).
@@ -40,6 +42,12 @@ _MIN: Any = np.minimum.reduce
 @lru_cache(256)  # to find the order of contractions takes ten times as long as small ones
 def _contraction(subscripts: str, *shapes: tuple[int, ...]) -> Callable[..., np.ndarray]:
     """The function of arrays of these shapes for subscripts of einsum."""
+    sizes: dict[str, int] = {}
+    for term, shape in zip(subscripts.partition("->")[0].split(","), shapes, strict=True):
+        for letter, n in zip(term, shape, strict=True):
+            sizes[letter] = max(n, sizes.get(letter, 0))
+    if math.prod(sizes.values()) <= SMALL_SUM:  # without an order of contractions, whose calls take longer
+        return partial(np.einsum, subscripts, order="C")
     with IMPORTING:  # at the first call, since it imports numpy.random too
         from opt_einsum import contract_expression
 
@@ -121,9 +129,10 @@ def _in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
     """A matrix product that computes 16-bit floats in float32 and rounds once."""
 
     def run(*arrays: Array, **params: object) -> Array:
-        common = np.result_type(*arrays)
-        if common.itemsize == 2 and common.kind in "fV":
-            return function(*[a.astype(np.float32) for a in arrays], **params).astype(common)
+        if arrays[0].itemsize <= 2:
+            common = np.result_type(*arrays)
+            if common.itemsize == 2 and common.kind in "fV":
+                return function(*[a.astype(np.float32) for a in arrays], **params).astype(common)
         return function(*arrays, **params)
 
     return run

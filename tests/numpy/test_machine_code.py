@@ -72,6 +72,8 @@ OF_US = [name for name in NAMES if isinstance(OPERANDS[name](tnp.ones((3, 4))), 
 OF_TWO = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, operator.matmul]
 OF_TWO += [operator.and_, operator.or_, operator.xor, operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
 OF_TWO += [tnp.add, tnp.maximum, tnp.arctan2, tnp.equal, numpy.subtract, numpy.true_divide, numpy.hypot]
+OF_TWO += [tnp.dot, ndarray.dot]
+FUNCTIONS_OF_NUMBERS = [tnp.sqrt, tnp.exp, tnp.abs, tnp.log, tnp.isnan, tnp.logical_not, tnp.invert]
 IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.iand, operator.ixor]
 OF_ONE = [operator.neg, operator.abs, operator.invert, len, tnp.sqrt, tnp.exp, tnp.negative, tnp.logical_not, lambda x: x.copy()]
 
@@ -89,7 +91,8 @@ def shown(value):
             data = content if isinstance(content, numpy.ndarray) else content.data
             assert data.flags.c_contiguous or not isinstance(data, numpy.ndarray)
         of_view = of_ours and value.base is not None
-        return type(value), str(found.dtype), found.shape, found.tobytes(), of_view
+        elements = repr(found.tolist()) if found.dtype.char in "Og" else found.tobytes()  # no addresses, no padding
+        return type(value), str(found.dtype), found.shape, elements, of_view
     return type(value), repr(value)
 
 
@@ -130,6 +133,13 @@ def test_operators_of_one_operand_do_what_the_functions_do(code, run):
     compared(code, [(run, name) for name in NAMES])
 
 
+@pytest.mark.parametrize("run", FUNCTIONS_OF_NUMBERS, ids=lambda run: run.__name__)
+def test_functions_of_numbers_do_what_the_functions_do(code, run):
+    compared(code, [(run, number) for number in (2.0, 0, -1.0, -3, True, 1j, 2**70, float("nan"), None, "a")])
+    with mx.cpu(1):
+        compared(code, [(run, number) for number in (2.0, 3)])
+
+
 REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"]
 #: Arguments and options.
 WHERE = [((axis,), {}) for axis in (0, -1, 1, None, 5, (0, 1), True, "a")] + [((), {"axis": axis}) for axis in (0, 1, None, (0,), 7)]
@@ -164,11 +174,80 @@ KEYS += [
     (1, Index()),
 ]
 KEYS += [(0, 0, 0), (slice(None), slice(None), slice(None)), (numpy.int64(1), slice(0, 2)), [0, 2], [True, False, True], "a", 1.5, (1, 1.5)]
+KEYS += [slice(numpy.int64(1), None), (slice(None, numpy.int64(-1)), numpy.int64(1)), slice(numpy.int8(1), numpy.int64(9))]
 KEYS += [(slice(0, 5, None), slice(Index(), None)), slice("a"), (True, 1)]
+#: Arrays as indices and masks, some of which fit.
+AT = {
+    "indices": lambda: tnp.array([2, 0, -1]),
+    "indices of int8": lambda: tnp.array([1, 0]).astype("int8"),
+    "matrix of indices": lambda: tnp.array([[0, 1], [2, 2]]),
+    "index without axes": lambda: tnp.array(1),
+    "part of indices": lambda: tnp.arange(6)[::2],
+    "no indices": lambda: tnp.array([], dtype="int64"),
+    "too large": lambda: tnp.array([1, 9]),
+    "floats": lambda: tnp.array([0.0, 1.0]),
+    "many": lambda: tnp.zeros(5000, dtype="int64"),
+    "mask of rows": lambda: tnp.array([True, False, True]),
+    "mask of four": lambda: tnp.array([True, False, True, True]),
+    "mask of the matrix": lambda: tnp.array(MATRIX) > 0,
+    "total": lambda: tnp.array([1, 1]).sum(),
+    "true": lambda: tnp.array(True),
+}
 
 
 def test_parts_are_what_the_functions_give(code):
     compared(code, [(get, name, key) for get in (operator.getitem, lambda x, k: x[k][k]) for name in OF_US for key in KEYS])
+
+
+def test_elements_at_arrays_are_what_the_functions_give(code):
+    gets = [lambda x, make=make: x[make()] for make in AT.values()]
+    compared(code, [(get, name) for get in gets for name in OF_US])
+
+
+SHAPES = [(), (-1,), (12,), (3, 4), ((4, 3),), ((2, -1, 2),), ([6, 2],), (5,), (-1, -1), (0, -1), ("a",), (1.5,), (None,), ((),), (Index(), -1)]
+SHAPES += [(tnp.array([4, 3]),), (1,) * 7, (1,) * 9, (4,), (2, 2), (tnp.array(4),), (numpy.int64(12),)]
+
+
+def test_reshaped_arrays_are_what_the_functions_give(code):
+    runs = [lambda x, sizes=sizes: x.reshape(*sizes) for sizes in SHAPES]
+    runs += [lambda x: x.ravel(), lambda x: x.ravel("F"), lambda x: x.ravel(order="C"), lambda x: x.T, lambda x: x.T.T[1:], lambda x: x.T @ x]
+    runs += [lambda x: x.reshape(3, 4, order="F"), lambda x: x.reshape((4, 3), copy=True), lambda x: x.reshape(-1).reshape(-1).T]
+    compared(code, [(run, name) for run in runs for name in OF_US])
+
+
+def test_what_is_written_to_reshaped_arrays_is_seen_in_all(code):
+    def written(x):
+        flat, turned = x.ravel(), x.T
+        pairs = turned.T.reshape(-1, 2) if x.size % 2 == 0 and x.ndim else x
+        flat[:1] = 7.0
+        turned += 1.0
+        pairs *= 2.0
+        x[:1] = 3.0
+        return tnp.concatenate([x.ravel(), flat.ravel(), turned.ravel(), pairs.ravel()])
+
+    compared(code, [(written, name) for name in OF_US])
+
+
+DTYPES = ["float64", "float32", "f2", "bfloat16", "int8", int, bool, tnp.float32, numpy.dtype("uint16"), complex, object, str, ">f8", "longdouble"]
+
+
+def test_casts_are_what_the_functions_give(code):
+    runs = [lambda x, dtype=dtype: x.astype(dtype) for dtype in [*DTYPES, "no dtype", None, 3, "M8[s]"]]
+    runs += [lambda x: x.astype("int8", casting="safe"), lambda x: x.astype("float64", copy=False), lambda x: x.astype(dtype="int32")]
+    runs += [lambda x: (x * numpy.nan).astype("int64"), lambda x: (x * 1e300).astype("float32"), lambda x: x.astype()]
+    compared(code, [(run, name) for run in runs for name in OF_US])
+
+
+def test_what_is_known_of_arrays_is_what_the_functions_give(code):
+    runs = [lambda x, name=name: getattr(x, name) for name in ("shape", "size", "ndim", "dtype", "nbytes", "strides")]
+    runs += [lambda x: x[1:].shape, lambda x: x[None].size, lambda x: x.T.dtype]
+    compared(code, [(run, name) for run in runs for name in OF_US])
+    code.plain()
+    x = tnp.arange(6.0)
+    x.shape = 2, 3
+    assert (x.shape, x.size, x.ndim) == ((2, 3), 6, 2)
+    with pytest.raises(AttributeError):
+        x.size = 3
 
 
 def test_parts_are_written_as_the_functions_write_them(code):

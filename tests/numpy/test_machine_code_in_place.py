@@ -76,6 +76,22 @@ FAST += [
     "np.minimum(s, s)",
     "A[1].copy()",
     "x // 2.0",
+    "np.sqrt(2.0)",
+    "x[k]",
+    "A[A > 2.0]",
+    "A[1][k[1:]]",
+    "x[i:]",
+    "A[:-i, i]",
+    "A.T",
+    "x.dot(A[:, 1])",
+    "A.dot(x)",
+    "x[1:].T",
+    "A.reshape(2, 8)",
+    "A[1:].reshape((3, 2, 2))",
+    "A.ravel()",
+    "A.astype('float32')",
+    "A[:, 1].astype(int)",
+    "(A.shape, A[1].size, x.dtype, A.ndim)",
 ]
 
 
@@ -97,7 +113,7 @@ def frames_of(statement, names):
 @pytest.mark.parametrize("statement", FAST)
 def test_no_frame_of_python_is_entered(statement):
     A, x = tnp.arange(16.0).reshape(4, 4) * 1.0, tnp.arange(4.0) + 1.0
-    names = {"A": A, "x": x, "v": x[:], "s": numpy.float64(2.0), "total": x.sum(), "np": tnp}
+    names = {"A": A, "x": x, "v": x[:], "k": tnp.array([2, 0]), "i": numpy.int64(1), "s": numpy.float64(2.0), "total": x.sum(), "np": tnp}
     assert frames_of(statement, names) == []
 
 
@@ -318,6 +334,9 @@ def test_methods_have_the_signatures_of_the_functions():
     assert "axis" in inspect.signature(ndarray.sum).parameters
     assert "out" in inspect.signature(tnp.exp).parameters
     assert ndarray.sum.__doc__
+    assert list(inspect.signature(ndarray.astype).parameters)[:2] == ["self", "dtype"]
+    assert ndarray.T.__doc__
+    assert ndarray.size.__doc__
 
 
 AT_EXIT = """
@@ -335,7 +354,7 @@ class Late:
         kept = [k + 0.5 for k in range(200_000)]
         for _ in range(3):
             try:
-                -x; x + 1.0; x * x; x[1:]; x[1]
+                -x; x + 1.0; x * x; x[1:]; x[1]; x.size; x.T; x.reshape(2, 2); x.astype(int)
             except errors:
                 pass
             try:

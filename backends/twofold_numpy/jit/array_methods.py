@@ -7,7 +7,7 @@ Where a slot holds anything but NumPy's array it calls the function that it repl
 import ctypes
 import sys
 from collections.abc import Mapping
-from inspect import signature
+from inspect import getattr_static, signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,10 @@ IN_PYTHON = frozenset({"mean", "std", "var"})
 LOCKED = 500
 #: The largest product of two operands' sizes whose matrix product is NumPy's: those of large ones are cut into pieces.
 SMALL = 1 << 20
+#: The characters of dtypes that arrays are cast to.
+LETTERS = "?bBhHiIlLefdFD"
+#: What is known of an array without its elements.
+NAMES = ("shape", "size", "ndim", "dtype")
 #: The classes of NumPy's scalars that are looked for first.
 COMMON = (np.float64, np.int64, np.bool_, np.float32)
 
@@ -84,8 +88,17 @@ OF_ARRAYS = OPERATORS | {
     **{f"__{name}__": Method(METH_O, PAIR, f"@{name}({PAIR}, i64 {{python}})") for name in ("pow", "matmul", "getitem")},
     "__setitem__": Method(METH_FASTCALL, FEW, f"@setitem({FEW}, i64 {{python}})"),
     "__array_ufunc__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@array_ufunc({ANY}, i64 {{python}})"),
-    "copy": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@copy({ANY}, i64 {{python}})"),
+    **{n: Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@{n}({ANY}, i64 {{python}})") for n in ("copy", "astype", "dot")},
     "__len__": Method(METH_NOARGS, PAIR, "@len(ptr %self, i64 {python})"),
+    "T": Method(METH_NOARGS, PAIR, "@transposed(ptr %self, i64 {python})"),
+    **{
+        name: Method(METH_NOARGS, PAIR, f"@attribute(ptr %self, i64 {{python}}, i64 {{{name.upper()}_NAME}})")
+        for name in NAMES
+    },
+    **{
+        name: Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@reshaped({ANY}, i64 {{python}}, i64 {{{name.upper()}}}, i64 {most})")
+        for name, most in (("reshape", 7), ("ravel", 0))
+    },
 }
 #: Of single elements: what hides the ufuncs of arrays from NumPy's scalars, which then leave an operator to the element.
 HIDDEN = "__array_ufunc__"
@@ -115,7 +128,7 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     reduced = ufuncs + len(UFUNCS)
     replaced = reduced + len(reductions)
     methods = _methods(classes, reduced)
-    functions = [vars(cls)[name] for cls, name in methods]
+    functions = [_function(cls, name) for cls, name in methods]
     given = [*objects.values(), *UFUNCS, *reductions, *functions, *scalars]
     words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
     words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
@@ -124,7 +137,7 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
     head = own.machine.head
     words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
-    words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1}
+    words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1, "ORDER": head + DTYPE + 2}
     words |= _places(items := (object(), object()), {"ITEMS": items[0]})
     words |= _places(part := slice(object(), object(), object()), {"START": part.start, "STOP": part.stop, "STEP": part.step})
     code = own.built(_text(words, [*methods.values()], replaced), inlines=True)
@@ -154,7 +167,14 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "TWO": 2,
         "AXIS": sys.intern("axis"),
         "COPIED": np.ndarray.copy,
+        "CAST": np.ndarray.astype,
+        "DOT": np.ndarray.dot,
+        "TRANSPOSE": np.ndarray.transpose,
+        "RESHAPE": np.ndarray.reshape,
+        "RAVEL": np.ndarray.ravel,
         "REVERSED": classes.axes_reversed,
+        "RESHAPED": classes.reshaped,
+        **{f"{name.upper()}_NAME": sys.intern(name) for name in NAMES},
         "DEVICES": classes.entered,
         "STR": str,
         "COMPLEX64": np.complex64,
@@ -179,7 +199,7 @@ def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> 
     """The module; ``first`` is the place of the first method's function among the objects that the code knows."""
     lines, told = [], []
     for k, method in enumerate(methods):
-        call = method.call.format(python=first + k)
+        call = method.call.format(python=first + k, **words)
         lines.append(
             f"define internal ptr @method_{k}({method.parameters}) nounwind {{\n  %result = call ptr {call}\n  ret ptr %result\n}}"
         )
@@ -189,8 +209,9 @@ def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> 
         lines.append(f"define internal ptr @compared_{k}(ptr %a, ptr %b) nounwind {{\n  {compared}\n  ret ptr %result\n}}")
     declared = [f"declare ptr @PyNumber_{way}{name}(ptr, ptr)" for way in ("", "InPlace") for name in ARITHMETIC.values()]
     declared += [f"declare ptr @PyNumber_{name}(ptr)" for name in UNARY.values()]
-    texts = {"TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
-    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "items", "calls")), *lines))
+    letters = "\n    ".join(f"i8 {ord(letter)}, label %known" for letter in LETTERS)
+    texts = {"LETTERS": letters, "TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
+    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "views", "items", "calls")), *lines))
 
 
 def _slots(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
@@ -236,12 +257,19 @@ def _parameters(function: Any) -> str:
     return str(known.replace(parameters=plain, return_annotation=known.empty))
 
 
+def _function(cls: type, name: str) -> Any:
+    """The function that a method replaces."""
+    found = getattr_static(cls, name)
+    return found.fget if isinstance(found, property) else found
+
+
 def _descriptor(cls: type, name: str, convention: int, address: int, function: Any) -> object:
-    """A method of a class, with the signature and docstring of the function that it replaces."""
+    """A method of a class, with the signature and docstring of the function that it replaces; or a property that calls it."""
     doc = f"{name}(${_parameters(function)[1:]}\n--\n\n{function.__doc__ or ''}"  # the dollar marks the bound parameter
     definition = Definition(name.encode(), address, convention, doc.encode())
     _keep(definition)
-    return _new_method(cls, ctypes.addressof(definition))
+    method, replaced = _new_method(cls, ctypes.addressof(definition)), getattr_static(cls, name)
+    return property(method, replaced.fset, replaced.fdel, replaced.__doc__) if isinstance(replaced, property) else method
 
 
 class _TypeSlot(ctypes.Structure):

@@ -13,7 +13,7 @@ from operator import attrgetter
 import numpy as np
 
 from ..assembly import FREE, Function, fragment
-from ..device import DEFAULTS
+from ..device import DEFAULTS, ENTERED
 from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import PLAIN
 from ..imperative.element import NATIVE
@@ -36,6 +36,8 @@ finished: Function = FREE
 atoms: frozenset[type] = FREE
 #: `reduction`: NumPy's function of array, axis, dtype, out and keepdims.
 reduce: Function = FREE
+#: `contracted`: the sum of products by subscripts of several of NumPy's arrays.
+contract: Function = FREE
 #: `like`: NumPy's function of shape and dtype.
 filled: Function = FREE
 #: Known beforehand: whether NumPy's function takes the place of the general one for views too; and whether a reduction takes ``out`` and
@@ -67,6 +69,12 @@ REFUSED = (*RECOVERABLE, IndexError, OverflowError, NotPlain)
 def is_alone(more: tuple[object, ...], options: Mapping[str, object]) -> bool:
     """Whether nothing follows the parameters that a template spells out."""
     return not more and not options and not LISTENERS
+
+
+@fragment
+def device_is_chosen() -> object:
+    """Whether this thread has chosen a device for new arrays; as long as no thread has, without looking for what this one has."""
+    return ENTERED and DEFAULTS.stack
 
 
 @fragment
@@ -105,7 +113,7 @@ def return_unless_taken(a, args, options, first):
             return of_large(general, numpys, args, options)
     elif kind is element:
         a = a._raw
-    elif kind not in atoms or (first and DEFAULTS.stack):
+    elif kind not in atoms or (first and device_is_chosen()):
         return at_length(general, numpys, args, options)
 
 
@@ -114,6 +122,23 @@ def return_kept(v):
     """Return a new array around NumPy's fresh one, if Twofold has its dtype."""
     if v.dtype in NAME_OF:
         return_small(v)
+
+
+@fragment
+def ready_parts(given):
+    """NumPy's arrays of several arrays; None if some are not at hand."""
+    ready = []
+    for a in given:
+        kind = a.__class__
+        if not is_at_hand(a, kind):
+            ready = None
+            break
+        v = content(a)
+        if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
+            ready = None
+            break
+        ready.append(v)
+    return ready
 
 
 # ---------------------------------------------------------------------------------------------------------- templates
@@ -223,6 +248,13 @@ def norm(x, ord=None, axis=None, *more, **options):
     return general(x, ord, axis, *more, **options)
 
 
+def product(a, b, *more, **options):
+    """``np.dot``, by the method, whose place machine code may have taken."""
+    if a.__class__ is cls and b.__class__ is cls and is_alone(more, options):
+        return a.dot(b)
+    return general(a, b, *more, **options)
+
+
 def dot(a, b, *more, **options):
     """Products of vectors and matrices. Those of views, which may be transposed, and of large arrays are the operator's."""
     if is_alone(more, options):
@@ -265,6 +297,19 @@ def outer(x, y, *more, **options):
     return general(x, y, *more, **options)
 
 
+def contracted(subscripts, /, *arrays, **options):
+    """Sums of products of several arrays by Einstein's convention."""
+    if not options and not LISTENERS and subscripts.__class__ is str and len(arrays) > 1:
+        ready = ready_parts(arrays)
+        if ready is not None:
+            try:
+                v = contract(subscripts, ready)
+                return_result(v)
+            except unless_signalled(REFUSED):
+                pass
+    return general(subscripts, *arrays, **options)
+
+
 def like(a, dtype=None, *more, **options):
     """A new array of the shape and dtype of another one."""
     if is_alone(more, options):
@@ -283,7 +328,7 @@ def like(a, dtype=None, *more, **options):
 def drawn(*args, **options):
     """Random numbers, by shapes and parameters that are numbers."""
     # the default device may be another than cpu(0), where NumPy's array would have to be copied; a traced function draws when it runs
-    if LISTENERS or DEFAULTS.stack or tls.tape is not None:
+    if LISTENERS or device_is_chosen() or tls.tape is not None:
         return general(*args, **options)
     for value in args:
         if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):
@@ -306,13 +351,30 @@ def drawn(*args, **options):
 
 def of_shape(shape, dtype=None, *more, **options):
     """A new array of a shape."""
-    if is_alone(more, options) and (shape.__class__ is int or shape.__class__ is tuple) and not DEFAULTS.stack:
+    kind = shape.__class__
+    if (kind is int or kind is tuple) and is_alone(more, options) and not device_is_chosen():
         try:
             v = numpys(shape, dtype)
         except unless_signalled(REFUSED):
             return general(shape, dtype)
-        return_kept(v)
+        if dtype is None or v.dtype in NAME_OF:
+            return_small(v)
     return general(shape, dtype, *more, **options)
+
+
+def of_numbers(*args, **options):
+    """A new array of one to three numbers."""
+    n = len(args)
+    if not options and not LISTENERS and 0 < n < 4 and not device_is_chosen():
+        first = args[0].__class__
+        last = args[-1].__class__
+        if (first is int or first is float) and (last is int or last is float) and (n < 3 or args[1].__class__ in NUMBERS):
+            try:
+                v = numpys(*args)
+            except unless_signalled(REFUSED):
+                return general(*args)
+            return_kept(v)
+    return general(*args, **options)
 
 
 @fragment
@@ -321,14 +383,14 @@ def return_converted(given, dtype):
     first = given
     while first.__class__ is list or first.__class__ is tuple:
         first = first[0] if first else 0.0  # pyright: ignore[reportIndexIssue]  # a list or tuple
-    if first.__class__ is element and not DEFAULTS.stack:  # they have no tape entries
+    if first.__class__ is element and not device_is_chosen():  # they have no tape entries
         try:
             given = list(map(raw, given))
         except AttributeError:  # not all are elements
             given = [k._raw if k.__class__ is element else k for k in given]
         first = given[0]
     # while recording, an array deeper in the list might have a gradient, which NumPy's conversion would lose
-    if first.__class__ in NUMBERS and tls.tape is None and not DEFAULTS.stack:
+    if first.__class__ in NUMBERS and not device_is_chosen() and tls.tape is None:
         try:
             v = np.array(given, dtype)
         except unless_signalled(REFUSED):
@@ -352,30 +414,13 @@ def array(object, dtype=None, *more, **options):
 
 def asarray(a, dtype=None, *more, **options):
     """An array of nested lists, or an array itself."""
+    kind = a.__class__
     if is_alone(more, options):
-        kind = a.__class__
+        if kind is cls and dtype is None:
+            return a
         if kind is list or kind is tuple:
             return_converted(a, dtype)
-        elif kind is cls and dtype is None:
-            return a
     return general(a, dtype, *more, **options)
-
-
-@fragment
-def ready_parts(given):
-    """NumPy's arrays of several arrays; None if some are not at hand."""
-    ready = []
-    for a in given:
-        kind = a.__class__
-        if not is_at_hand(a, kind):
-            ready = None
-            break
-        v = content(a)
-        if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
-            ready = None
-            break
-        ready.append(v)
-    return ready
 
 
 def joined(arrays, axis=0, *more, **options):

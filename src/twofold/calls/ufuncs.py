@@ -4,12 +4,11 @@
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
 from ..assembly import FREE, Function, fragment
-from ..device import DEFAULTS
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import cls, content, element, native, new_array, return_result
-from .short import REFUSED, general, numpys
+from .short import REFUSED, device_is_chosen, general, numpys
 
 #: The operator's function for contents of any kind.
 function: Function = FREE
@@ -34,12 +33,12 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
             return function(x)
     elif kind is element:
         a = x._raw
-    elif kind in native and out is None and not DEFAULTS.stack:
+    elif kind in native and out is None and not device_is_chosen():
         try:  # functions of NumPy's scalars alone give such scalars
             return numpys(x)
         except unless_signalled(REFUSED):
             return general(self, x)
-    elif (kind is float or kind is int) and not DEFAULTS.stack:
+    elif (kind is float or kind is int) and not device_is_chosen():
         a = x
     else:
         return general(self, x, out=out)
@@ -76,7 +75,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     # 2. It is a scalar. With a Python number the result may belong on the current device, which a ``with`` block has changed.
     elif kind is element:
         a = x._raw
-    elif (kind in native or kind is float or kind is int) and not DEFAULTS.stack:
+    elif (kind in native or kind is float or kind is int) and not device_is_chosen():
         other = y.__class__
         if out is None and (other in native or (kind in native and (other is float or other is int))):
             try:

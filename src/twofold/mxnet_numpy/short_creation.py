@@ -8,7 +8,7 @@ import numpy as np
 
 from ..assembly import Function, assembled_text, fragment, inlined
 from ..calls.fragments import RECOVERABLE
-from ..device import CPU, DEFAULTS
+from ..device import CPU, DEFAULTS, ENTERED
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.guards import plain_or_value
 from ..imperative.tape import tls
@@ -38,7 +38,7 @@ def _cell(fresh: object) -> ndarray:
 
 def short_array(values: object, dtype: DTypeLike) -> ndarray | None:
     """An array on the host from a list or a NumPy array; None if making it takes more than a copy."""
-    if tls.tape is not None or DEFAULTS.stack or LISTENERS:
+    if LISTENERS or (ENTERED and DEFAULTS.stack) or tls.tape is not None:
         return None
     try:
         host = np.asarray(values)
@@ -95,12 +95,12 @@ def _with_general(path: Function, name: str) -> Function:
     tests = [f"{p} is None" for p in ("ctx", "device", "out") if p in given] + ["order == 'C'"] * ("order" in given)
     lines = [
         f"def {name}({', '.join(map(parameter_text, given.values()))}):",
-        f"    if {' and '.join(tests)} and not (DEFAULTS.stack or LISTENERS):",
+        f"    if {' and '.join(tests)} and not (LISTENERS or (ENTERED and DEFAULTS.stack)):",
         f"        try: path({', '.join(signature(path).parameters)})",
         "        except unless_signalled(ELSEWHERE): pass",
         f"    return general({', '.join(given)})",
     ]
-    env = {"path": path, "general": general, "DEFAULTS": DEFAULTS, "LISTENERS": LISTENERS}
+    env = {"path": path, "general": general, "ENTERED": ENTERED, "DEFAULTS": DEFAULTS, "LISTENERS": LISTENERS}
     env |= {"ELSEWHERE": _ELSEWHERE, "unless_signalled": unless_signalled}
     method = assembled_text("\n".join(lines), name, {"__name__": __name__, **env})
     method.__doc__, method.__annotations__ = general.__doc__, general.__annotations__

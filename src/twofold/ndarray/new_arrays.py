@@ -9,7 +9,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for
 from ..calls.fragments import RECOVERABLE
 from ..calls.host_calls import is_recorded, refuse_cut, stacked
-from ..device import CPU, DEFAULTS, Device, chosen_device, interned
+from ..device import CPU, DEFAULTS, ENTERED, Device, chosen_device, interned
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
@@ -53,7 +53,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
         If the source is not array-like.
     """
     kind = source_array.__class__
-    if (kind is list or kind is np.ndarray) and ctx is None and tls.tape is None and not (DEFAULTS.stack or LISTENERS):
+    if (kind is list or kind is np.ndarray) and ctx is None and tls.tape is None and not (LISTENERS or (ENTERED and DEFAULTS.stack)):
         try:
             values: Any = np.asarray(source_array)
             if kind is list and values.dtype.kind == "c":
@@ -335,7 +335,7 @@ def zeros(
     """
     if attributes:
         check_keywords(zeros, attributes)
-    if ctx is None and stype is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
+    if ctx is None and stype is None and out is None and shape.__class__ in SHAPES and not (LISTENERS or (ENTERED and DEFAULTS.stack)):
         try:
             v = np.zeros(shape, TYPES[dtype])
         except unless_signalled((*RECOVERABLE, KeyError)):
@@ -351,7 +351,7 @@ def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: 
     """An array of ones; parameters as for `zeros`."""
     if attributes:
         check_keywords(ones, attributes)
-    if ctx is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
+    if ctx is None and out is None and shape.__class__ in SHAPES and not (LISTENERS or (ENTERED and DEFAULTS.stack)):
         try:
             v = np.empty(shape, TYPES[dtype])
         except unless_signalled((*RECOVERABLE, KeyError)):
@@ -415,7 +415,7 @@ def arange(
         warnings.warn("arange: infer_range is deprecated and has no effect", DeprecationWarning, stacklevel=2)
     if stop is None:
         start, stop = 0, start
-    if start == 0 and stop.__class__ is int and step == repeat == 1 and ctx is None and not (DEFAULTS.stack or LISTENERS):
+    if start == 0 and stop.__class__ is int and step == repeat == 1 and ctx is None and not (LISTENERS or (ENTERED and DEFAULTS.stack)):
         try:
             return _cell(HOST.quick(np.arange(stop).astype, TYPES[float if dtype is None else dtype]))
         except unless_signalled((*RECOVERABLE, KeyError)):

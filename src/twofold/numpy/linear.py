@@ -2,17 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
 
+from ..calls.short import NotPlain
 from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..imperative.cell import HOST
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
 from ..opdef import normalized_axis
 from ..ops.einsum import einstein_sum as sum_of_products
+from ..ops.einsum import explicit_terms
 from .array import Out, ndarray
 from .creation import operands, read_only, zeros_like
 from .fallback import by_numpy
@@ -110,21 +114,48 @@ def einsum(
     return deliver(run(sum_of_products, *arrays, subscripts=subscripts), out)
 
 
+def contract(subscripts: str, arrays: Sequence[np.ndarray]) -> Any:
+    """The sum of products of NumPy's arrays by subscripts in which no term has a letter twice."""
+    return HOST.xp.einsum(*arrays, subscripts=_explicit(subscripts, *[a.ndim for a in arrays]))
+
+
+@lru_cache(1024)
+def _explicit(subscripts: str, *dimensions: int) -> str:
+    """Subscripts as the primitive takes them: without ellipses, and with a result.
+
+    Raises
+    ------
+    NotPlain
+        If they select a diagonal, which is an operation of its own.
+    """
+    terms, right = explicit_terms(subscripts, dimensions)
+    if any(len(set(term)) < len(term) for term in terms):
+        raise NotPlain
+    return f"{','.join(terms)}->{right}"
+
+
 def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
     """The result of einsum for one array if nothing is summed: a view, read-only if it has to be a copy. None if it adds."""
+    order = _order(subscripts, x.ndim)
+    if order is None or len(order) == x.ndim:
+        return None if order is None else x.T if order == tuple(range(x.ndim))[::-1] else x.transpose(order)
+    view = diagonal_view(x) if x.ndim == 2 and len(set(x.shape)) == 1 else None
+    return read_only(run(sum_of_products, x, subscripts=subscripts)) if view is None else view
+
+
+@lru_cache(1024)
+def _order(subscripts: str, ndim: int) -> tuple[int, ...] | None:
+    """For each axis of einsum's result the first axis of its array with that index; None if it adds, or the subscripts do not fit."""
     have, arrow, want = subscripts.replace(" ", "").partition("->")
     # without an arrow the result has all letters in alphabetical order; a letter that occurs twice is summed over, so the result is not a
     # view
     want = want if arrow else "..." * ("..." in have) + "".join(sorted(have.replace("...", "")))
     # letters for the axes that the ellipsis stands for
-    free = [k for k in LETTERS if k not in have][: max(x.ndim - len(have.replace("...", "")), 0)]
+    free = [k for k in LETTERS if k not in have][: max(ndim - len(have.replace("...", "")), 0)]
     have, want = (text.replace("...", "".join(free)) for text in (have, want))
-    if not have.isalpha() or len(have) != x.ndim or set(have) != set(want) or len(set(want)) < len(want):
+    if not have.isalpha() or len(have) != ndim or set(have) != set(want) or len(set(want)) < len(want):
         return None
-    if len(have) == len(want):
-        return x.transpose([have.index(k) for k in want])
-    view = diagonal_view(x) if len(have) == 2 and len(set(x.shape)) == 1 else None
-    return read_only(run(sum_of_products, x, subscripts=subscripts)) if view is None else view
+    return tuple([have.index(k) for k in want])
 
 
 #: Letters for einsum's integer indices. Capitals come first: a result without given indices has them in alphabetical order.

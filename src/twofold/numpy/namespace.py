@@ -17,7 +17,7 @@ from . import archives, creation, fixed_sizes, linear, parts, reductions, select
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
-from .short_calls import short_call
+from .short_calls import short_call, short_form
 from .ufuncs import deliver, function_of
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -52,8 +52,10 @@ ROWS = functions_of_rows(OPS.values())
 OWN_WAY = (
     shapes.VIEWS
     | functions_in(archives).keys()
-    | {"einsum", "from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+    | {"from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 )
+#: Functions with a template but not NumPy's sums, and what computes these.
+SUMMED = {"einsum": {"contract": linear.contract}}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
@@ -69,6 +71,8 @@ def in_short(name: str, function: Callable[..., Any], numpys: Callable[..., Any]
     """A function or method of this package that is NumPy's own for small arrays, as far as the tables above let the name."""
     if name in OWN_WAY:
         return function
+    if name in SUMMED:
+        return short_form(function, numpys, **SUMMED[name])
     return short_call(function, numpys, of_views=name not in OWN_FOR_VIEWS, of_large=name in AT_ONCE, reads_first=True)
 
 

@@ -19,7 +19,6 @@ from ..calls import short
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
 from ..calls.specialise import class_names
 from ..calls.ufuncs import ufunc_of_one, ufunc_of_two
-from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
@@ -70,10 +69,10 @@ def short_call(
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}, **known) if template else call)
 
 
-def short_form(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose short path is only its template: NumPy's function, which rounds in another way, is not called."""
-    template, known, names = SHORTER[numpys]
-    return wraps(function)(_generated(template, numpys, {"general": function, **names}, **known)) if PLAIN is np.ndarray else function
+def short_form(function: Callable[..., Any], numpys: Callable[..., Any], **names: object) -> Callable[..., Any]:
+    """A function whose short path is only its template, which may use further names: NumPy's function rounds in another way."""
+    template, known, own = SHORTER[numpys]
+    return wraps(function)(_generated(template, numpys, {"general": function, **own, **names}, **known)) if PLAIN is np.ndarray else function
 
 
 def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
@@ -105,9 +104,12 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         found[like] = short.like, {}, {"filled": filled}
     templates: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
         short.norm: (np.linalg.norm,),
-        short.dot: (np.dot,),
+        short.product: (np.dot,),
+        short.dot: (np.ndarray.dot,),
+        short.contracted: (np.einsum,),
         short.outer: (np.outer,),
         short.of_shape: (np.zeros, np.ones, np.empty),
+        short.of_numbers: (np.arange, np.linspace, np.eye, np.identity),
         short.copied: (np.ndarray.copy, np.ndarray.flatten),
         short.array: (np.array,),
         short.asarray: (np.asarray,),
@@ -171,7 +173,7 @@ def _at_length(
                 raise NotPlain
             options = {name: _plain(value, arrays, content_of and _memory) for name, value in options.items()}
         # without an array among the arguments the result belongs on the current device, which a `with` block may have changed
-        if not arrays and DEFAULTS.stack:
+        if not arrays and short.device_is_chosen():
             raise NotPlain
         result = numpys(*given, **options)
     except NotPlain:  # apart from the others, since it is usual, and no signal handler's

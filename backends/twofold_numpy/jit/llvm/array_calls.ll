@@ -92,11 +92,18 @@ last.look:
   %last.array = call i1 @is_at_hand(ptr %last)
   br i1 %last.array, label %compute, label %scalar.first
 scalar.first:
-  ; functions of NumPy's scalars alone give such scalars
+  ; functions of NumPy's scalars alone give such scalars, and those of a number of Python's an element
   %x.scalar = call i1 @is_scalar(ptr %x)
-  br i1 %x.scalar, label %compute, label %python.way
+  br i1 %x.scalar, label %compute, label %only
+only:
+  br i1 %is.one, label %number.only, label %python.way
+number.only:
+  %x.float = call i1 @is_a(ptr %x, i64 $FLOAT)
+  %x.int = call i1 @is_a(ptr %x, i64 $INT)
+  %x.number = or i1 %x.float, %x.int
+  br i1 %x.number, label %compute, label %python.way
 compute:
-  %keeps = phi i1 [ false, %first ], [ false, %last.look ], [ true, %scalar.first ]
+  %keeps = phi i1 [ false, %first ], [ false, %last.look ], [ true, %scalar.first ], [ false, %number.only ]
   %a = call ptr @operand(ptr %x, i1 true)
   %has.a = icmp ne ptr %a, null
   br i1 %has.a, label %second, label %python.way
@@ -149,6 +156,63 @@ define internal i1 @is_at_hand(ptr %x) nounwind {
   %is.element = call i1 @is_a(ptr %x, i64 $ELEMENT)
   %is = or i1 %is.array, %is.element
   ret i1 %is
+}
+
+; `x.astype(dtype)` of real numbers.
+define internal ptr @astype(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 %python) nounwind {
+  %two = alloca [2 x ptr]
+  %is.plain = icmp eq ptr %names, null
+  %is.one = icmp eq i64 %count, 1
+  %is.possible = and i1 %is.plain, %is.one
+  br i1 %is.possible, label %look, label %python.way
+look:
+  %is.array = call i1 @is_a(ptr %self, i64 $ARRAY)
+  br i1 %is.array, label %read, label %python.way
+read:
+  %a = call ptr @content(ptr %self, i1 true)
+  %is.ready = icmp ne ptr %a, null
+  br i1 %is.ready, label %run, label %python.way
+run:
+  ; a warning is NumPy's, once: what it computes here is kept, and complex numbers may become something that is not
+  %is.real = call i1 @is_real(ptr %a)
+  br i1 %is.real, label %cast, label %complex
+complex:
+  call void @Py_DecRef(ptr %a)
+  br label %python.way
+cast:
+  %dtype = load ptr, ptr %arguments
+  %dtype.at = getelementptr ptr, ptr %two, i64 1
+  store ptr %a, ptr %two
+  store ptr %dtype, ptr %dtype.at
+  %function = call ptr @word(i64 $CAST)
+  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %two, i64 2, ptr null)
+  call void @Py_DecRef(ptr %a)
+  %is.done = icmp ne ptr %result, null
+  br i1 %is.done, label %kinds, label %conclude
+kinds:
+  %letter = call i8 @letter(ptr %result)
+  switch i8 %letter, label %unlike [
+    $LETTERS
+  ]
+known:
+  %descr = call ptr @slot(ptr %result, i64 $DESCR)
+  %order.at = getelementptr i8, ptr %descr, i64 $ORDER
+  %order = load i8, ptr %order.at
+  switch i8 %order, label %unlike [ i8 61, label %conclude
+                                    i8 124, label %conclude ]
+conclude:
+  %new = call ptr @concluded(ptr %result)
+  %is.left = icmp eq ptr %new, @words
+  br i1 %is.left, label %python.way, label %done
+done:
+  ret ptr %new
+unlike:
+  call void @Py_DecRef(ptr %result)
+  br label %python.way
+python.way:
+  %replaced = call ptr @word(i64 %python)
+  %found = call ptr @with_names(ptr %replaced, ptr %self, ptr %arguments, i64 %count, ptr %names)
+  ret ptr %found
 }
 
 ; `x.copy()` of a plain content or a part of one, which are small.

@@ -4,7 +4,9 @@ define internal i1 @is_bound(ptr %bound) nounwind alwaysinline {
   %none = call ptr @word(i64 $NONE)
   %is.none = icmp eq ptr %bound, %none
   %is.int = call i1 @is_a(ptr %bound, i64 $INT)
-  %is = or i1 %is.none, %is.int
+  %is.index = call i1 @is_a(ptr %bound, i64 $INDEX)
+  %is.number = or i1 %is.int, %is.index
+  %is = or i1 %is.none, %is.number
   ret i1 %is
 }
 
@@ -111,61 +113,73 @@ define internal ptr @getitem(ptr %self, ptr %key, i64 %python) nounwind {
 look:
   %n = call i64 @selected(ptr %v, ptr %key)
   %is.basic = icmp sge i64 %n, 0
-  br i1 %is.basic, label %read, label %python.way
+  br i1 %is.basic, label %read, label %other
 read:
-  ; what the view belongs to, before memory is allocated: the collector of garbage may run code that changes the array
-  %held = call ptr @slot(ptr %self, i64 $HELD)
-  %none = call ptr @word(i64 $NONE)
-  %is.view = icmp eq ptr %held, %none
-  %of = call ptr @slot(ptr %self, i64 $OF)
-  %root = call ptr @slot(ptr %self, i64 $BASE)
-  %base = select i1 %is.view, ptr %root, ptr %self
-  %content = select i1 %is.view, ptr %of, ptr %held
-  call void @Py_IncRef(ptr %base)
-  call void @Py_IncRef(ptr %content)
+  %owner = call { ptr, ptr } @owner(ptr %self)
   %result = call ptr @PyObject_GetItem(ptr %v, ptr %key)
-  %is.found = icmp ne ptr %result, null
-  br i1 %is.found, label %found, label %failed
-found:
-  %is.array = call i1 @is_a(ptr %result, i64 $PLAIN)
-  br i1 %is.array, label %array, label %element
-array:
-  %class = call ptr @word(i64 $ARRAY)
-  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
-  %is.made = icmp ne ptr %new, null
-  br i1 %is.made, label %fill, label %no.memory
-fill:
-  call void @put(ptr %new, i64 $SEEN, ptr %result)
-  call void @put(ptr %new, i64 $BASE, ptr %base)
-  call void @put(ptr %new, i64 $OF, ptr %content)
-  call void @share(ptr %new, i64 $UNDER, ptr %self)
-  call void @share(ptr %new, i64 $KEY, ptr %key)
-  call void @share(ptr %new, i64 $HELD, ptr %none)
-  call void @share(ptr %new, i64 $STEPS, ptr %none)
-  call void @share(ptr %new, i64 $GRADIENT, ptr %none)
-  ret ptr %new
-no.memory:
-  call void @Py_DecRef(ptr %result)
-  call void @drop(ptr %base, ptr %content)
-  ret ptr null
-element:
-  call void @drop(ptr %base, ptr %content)
-  %is.scalar = call i1 @is_scalar(ptr %result)
-  br i1 %is.scalar, label %done, label %other
-done:
-  ret ptr %result
+  %part = call ptr @part(ptr %self, ptr %key, ptr %result, { ptr, ptr } %owner)
+  br label %conclude
 other:
-  call void @Py_DecRef(ptr %result)
-  br label %python.way
-failed:
-  call void @drop(ptr %base, ptr %content)
-  %is.refused = call i1 @is_refused(i64 $REFUSED)
-  br i1 %is.refused, label %python.way, label %raise
-raise:
-  ret ptr null
+  %chosen = call ptr @chosen(ptr %v, ptr %key)
+  br label %conclude
+conclude:
+  %found = phi ptr [ %part, %read ], [ %chosen, %other ]
+  %is.left = icmp eq ptr %found, @words
+  br i1 %is.left, label %python.way, label %done
+done:
+  ret ptr %found
 python.way:
   %by.python = call ptr @by_python(i64 %python, ptr %self, ptr %key, i64 2)
   ret ptr %by.python
+}
+
+; The elements at an array of indices or where a mask is true, if these are few: a new array.
+define internal ptr @chosen(ptr %v, ptr %key) nounwind {
+  %is.array = call i1 @is_a(ptr %key, i64 $ARRAY)
+  br i1 %is.array, label %look, label %leave
+look:
+  %at = call ptr @content(ptr %key, i1 true)
+  %is.ready = icmp ne ptr %at, null
+  br i1 %is.ready, label %kinds, label %leave
+kinds:
+  %nd = call i32 @axes(ptr %at)
+  %kind = call i8 @kind(ptr %at)
+  switch i8 %kind, label %unlike [ i8 105, label %measure
+                                   i8 117, label %measure
+                                   i8 98, label %mask ]
+mask:
+  br label %measure
+measure:
+  ; a mask selects along its own axes, indices along the first
+  %axes = phi i32 [ 1, %kinds ], [ 1, %kinds ], [ %nd, %mask ]
+  %has.axes = icmp ne i32 %nd, 0
+  %each = call i64 @elements(ptr %v, i32 %axes)
+  %times = call i64 @elements(ptr %at, i32 0)
+  %n = mul i64 %each, %times
+  %is.small = icmp slt i64 %n, $GAPS
+  %is.possible = and i1 %has.axes, %is.small
+  br i1 %is.possible, label %read, label %unlike
+read:
+  call void @Py_IncRef(ptr %v)
+  %result = call ptr @PyObject_GetItem(ptr %v, ptr %at)
+  call void @drop(ptr %v, ptr %at)
+  %is.done = icmp ne ptr %result, null
+  br i1 %is.done, label %order, label %conclude
+order:
+  ; the order of elements in memory is that of the array's axes
+  %is.packed = call i1 @is_packed(ptr %result)
+  br i1 %is.packed, label %conclude, label %scattered
+conclude:
+  %new = call ptr @concluded(ptr %result)
+  ret ptr %new
+scattered:
+  call void @Py_DecRef(ptr %result)
+  br label %leave
+unlike:
+  call void @Py_DecRef(ptr %at)
+  br label %leave
+leave:
+  ret ptr @words
 }
 
 define internal void @drop(ptr %first, ptr %second) nounwind {

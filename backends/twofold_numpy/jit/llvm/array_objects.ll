@@ -9,6 +9,7 @@ declare void @PyErr_Fetch(ptr, ptr, ptr)
 declare void @PyErr_Restore(ptr, ptr, ptr)
 declare i32 @PyErr_GivenExceptionMatches(ptr, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_GetItem(ptr, ptr)
 declare i32 @PyObject_SetItem(ptr, ptr, ptr)
 declare ptr @PyObject_RichCompare(ptr, ptr, i32)
@@ -139,12 +140,29 @@ done:
   ret i64 %n
 }
 
+; Whether the elements are adjacent in memory, in the order of the axes.
+define internal i1 @is_packed(ptr %array) nounwind alwaysinline {
+  %flags.at = getelementptr i8, ptr %array, i64 $FLAGS
+  %flags = load i32, ptr %flags.at
+  %packed = and i32 %flags, $CONTIGUOUS
+  %is = icmp ne i32 %packed, 0
+  ret i1 %is
+}
+
 ; NumPy's kind of a dtype: 102 for floats, 105 and 117 for integers, 98 for bools.
 define internal i8 @kind(ptr %array) nounwind alwaysinline {
   %dtype = call ptr @slot(ptr %array, i64 $DESCR)
   %at = getelementptr i8, ptr %dtype, i64 $KIND
   %kind = load i8, ptr %at
   ret i8 %kind
+}
+
+; The character of a dtype: `d` for float64, `f` for float32.
+define internal i8 @letter(ptr %array) nounwind alwaysinline {
+  %dtype = call ptr @slot(ptr %array, i64 $DESCR)
+  %at = getelementptr i8, ptr %dtype, i64 $LETTER
+  %letter = load i8, ptr %at
+  ret i8 %letter
 }
 
 ; What a view shows of its root's content, if that is still the same; null otherwise. The reference is the view's.
@@ -223,10 +241,7 @@ measure:
   %is.small = icmp slt i64 %size, $GAPS
   br i1 %is.small, label %look, label %no
 look:
-  %flags.at = getelementptr i8, ptr %seen, i64 $FLAGS
-  %flags = load i32, ptr %flags.at
-  %packed.flag = and i32 %flags, $CONTIGUOUS
-  %is.contiguous = icmp ne i32 %packed.flag, 0
+  %is.contiguous = call i1 @is_packed(ptr %seen)
   %nd = call i32 @axes(ptr %seen)
   %is.line = icmp slt i32 %nd, 2
   %may.have.gaps = xor i1 %packed, true

@@ -143,15 +143,78 @@ python.way:
   ret ptr %found
 }
 
+; `x.dot(y)` of vectors, and of whole arrays: a matrix that is a view may be transposed.
+define internal ptr @dot(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 %python) nounwind {
+  %two = alloca [2 x ptr]
+  %is.plain = icmp eq ptr %names, null
+  %is.one = icmp eq i64 %count, 1
+  %is.possible = and i1 %is.plain, %is.one
+  br i1 %is.possible, label %first, label %python.way
+first:
+  %a = call ptr @vector(ptr %self)
+  %has.a = icmp ne ptr %a, null
+  br i1 %has.a, label %second, label %python.way
+second:
+  %other = load ptr, ptr %arguments
+  %b = call ptr @vector(ptr %other)
+  %has.b = icmp ne ptr %b, null
+  br i1 %has.b, label %run, label %one
+one:
+  call void @Py_DecRef(ptr %a)
+  br label %python.way
+run:
+  %b.at = getelementptr ptr, ptr %two, i64 1
+  store ptr %a, ptr %two
+  store ptr %b, ptr %b.at
+  %function = call ptr @word(i64 $DOT)
+  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %two, i64 2, ptr null)
+  call void @drop(ptr %a, ptr %b)
+  %new = call ptr @concluded(ptr %result)
+  %is.left = icmp eq ptr %new, @words
+  br i1 %is.left, label %python.way, label %done
+done:
+  ret ptr %new
+python.way:
+  %replaced = call ptr @word(i64 %python)
+  %found = call ptr @with_names(ptr %replaced, ptr %self, ptr %arguments, i64 %count, ptr %names)
+  ret ptr %found
+}
+
+; NumPy's array of a vector, or of a whole matrix; a new reference, or null.
+define internal ptr @vector(ptr %x) nounwind {
+  %is.array = call i1 @is_a(ptr %x, i64 $ARRAY)
+  br i1 %is.array, label %read, label %no
+read:
+  %content = call ptr @content(ptr %x, i1 true)
+  %is.ready = icmp ne ptr %content, null
+  br i1 %is.ready, label %look, label %no
+look:
+  %nd = call i32 @axes(ptr %content)
+  %is.vector = icmp eq i32 %nd, 1
+  br i1 %is.vector, label %yes, label %matrix
+matrix:
+  %held = call ptr @slot(ptr %x, i64 $HELD)
+  %none = call ptr @word(i64 $NONE)
+  %is.whole = icmp ne ptr %held, %none
+  %is.matrix = icmp eq i32 %nd, 2
+  %is = and i1 %is.whole, %is.matrix
+  br i1 %is, label %yes, label %unlike
+yes:
+  ret ptr %content
+unlike:
+  call void @Py_DecRef(ptr %content)
+  br label %no
+no:
+  ret ptr null
+}
+
 ; NumPy's array of a whole array or of a view by an index, if it has such elements; null otherwise. The reference is the array's.
 define internal ptr @factor(ptr %x) nounwind {
   %v = call ptr @memory(ptr %x, i1 false)
   %is.ready = icmp ne ptr %v, null
   br i1 %is.ready, label %look, label %no
 look:
-  %dtype = call ptr @slot(ptr %v, i64 $DESCR)
-  %letter.at = getelementptr i8, ptr %dtype, i64 $LETTER
-  %letter = load i8, ptr %letter.at
+  %letter = call i8 @letter(ptr %v)
   switch i8 %letter, label %no [ i8 102, label %kind
                                  i8 100, label %kind ]
 kind:
