@@ -6,6 +6,7 @@ Sums use the same fixed tree in every mode of execution, see `tree_sum`.
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ BFLOAT16 = NUMPY["bfloat16"]
 BLOCK = 65_536
 #: If the product of two operands' sizes is less, their matrix product is small, whatever their shapes. This cheap test comes first.
 SMALL_SIZES = 1 << 24
+_shape = attrgetter("shape")
 #: The most products of which NumPy makes a sum by Einstein's convention in one loop.
 SMALL_SUM = 1 << 12
 #: The axes of a reduction.
@@ -47,7 +49,8 @@ def _contraction(subscripts: str, *shapes: tuple[int, ...]) -> Callable[..., np.
         for letter, n in zip(term, shape, strict=True):
             sizes[letter] = max(n, sizes.get(letter, 0))
     if math.prod(sizes.values()) <= SMALL_SUM:  # without an order of contractions, whose calls take longer
-        return partial(np.einsum, subscripts, order="C")
+        # without NumPy's search for arrays of other libraries
+        return partial(getattr(np.einsum, "_implementation", np.einsum), subscripts, order="C")
     with IMPORTING:  # at the first call, since it imports numpy.random too
         from opt_einsum import contract_expression
 
@@ -307,7 +310,7 @@ class NumpyNamespace(Referenced):
     @staticmethod
     @_in_float32
     def einsum(*arrays, subscripts):
-        out = _contraction(subscripts, *[a.shape for a in arrays])(*arrays)
+        out = _contraction(subscripts, *map(_shape, arrays))(*arrays)
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))

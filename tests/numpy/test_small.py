@@ -59,7 +59,7 @@ FRAMES = {
     "np.argsort(x)": None,
     "np.array([[x[1], 2], [y[0], x[3]]])": None, "np.array([x[1], A[0, 0]])": 3, "np.array([x[1], 2])": 3, "round(x[3], 1)": 3,
     "x.fill(2.0)": 1,
-    "np.linalg.solve(A[:3, :3] + np.eye(3), x[:3])": None, "np.einsum('i,i', x, y)": None,
+    "np.linalg.solve(A[:3, :3] + np.eye(3), x[:3])": None, "np.einsum('i,i', x, y)": 5, "np.einsum('ij->ji', A)[1]": None,
     "np.array([A[0], A[1]])": None,
     # elements and arrays as indices
     "A[I[1], I[2]]": 3, "A[:, I[1]]": 2, "A[I[0], 2:]": 2, "A[I[1], 3] = 2.0": 2, "x[[I[0], 2]]": 3, "A[[I[1], 0]] = A[[0, I[1]]]": 6,
@@ -81,6 +81,19 @@ FRAMES = {
     "A.T.reshape(-1)": 2, "A.T.reshape(4, -1)": 2, "B.T.reshape(-1)": 3, "A[:, ::2].reshape(5, 20)": 2,
     "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 6, "sum(x[:2])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
+    "np.inner(x, y)": 6, "np.inner(A, A)": None, "np.tensordot(A, A.T, 1)": None, "np.tensordot(B[:9, :9], A[:9], ([1], [0]))[0]": None,
+    "np.fabs(x)": 1, "np.positive(x)": 1, "np.shape(A)": 2, "np.size(A)": 1, "np.ndim(A)": 1, "np.size(A, 1)": None, "np.add.reduce(x)": 2,
+    "np.minimum.reduce(A, axis=1)": 2, "np.multiply.reduce(A, 0)": 2, "np.add.reduce(A, (0, 1))": 2, "A.sum((0, 1))": 1, "A.max((0,))": 1,
+    "np.copyto(x, y)": 2, "np.copyto(A, x[1:2])": 3, "np.copyto(x[:3], y[:3])": 4, "np.where(x > 1)[0]": 3, "x.nonzero()[0]": 1,
+    "np.where(A > 0, A, 0.0)": 2, "np.where(x > 1, x[1], y[2])": 4, "A.nonzero()[1]": 1, "np.where(x > 1, 2, 0)": 2,
+    "np.diag(x)": 2, "np.diag(x, -1)": 2, "np.diag(A)[1:]": None, "np.diag(B, 2)": None, "A.transpose()": 3, "A.transpose(1, 0)": 5,
+    "A.transpose([1, 0])[1:]": None, "A.swapaxes(0, -1)": 5, "A[None].transpose(1, 0, 2)": None, "A[None].squeeze()": 4,
+    "A[:, None].squeeze(1)": None, "x.sort(0)": 1, "np.put(x, [1, 2], [3.0, 4.0])": 2, "np.putmask(x, x > 2, 0.0)": 2,
+    "np.place(x, x > 3, [1.0, 2.0])": None, "np.fill_diagonal(A, 5.0)": None, "np.put(x[2:], 1, 9.0)": None, "x[...] = 2.0": 1,
+    "x[...] = y": 1, "A[..., 1]": None, "A[..., 1:3] *= 2.0": None, "A[...][2]": None, "np.array_equal(x, y)": None, "np.eye(3, 2)": None,
+    "np.linspace(0, 1, 5)": None, "np.arange(1.5, 4)": 1, "np.arange(5, 0, -2)": 1, "np.identity(3)": None, "np.eye(2, k=1)": None,
+    "np.add.outer(x, y)": None, "np.einsum('ij,jk', A, A.T)": None, "np.einsum('i,j->ij', x, y)": None, "np.einsum('ii', B)": None,
+    "np.einsum('ij,j->i', A[:, 1:], A[0, 1:])": None, "np.einsum('...,...', x, y)": None, "np.einsum('i,i,i->i', x, y, x)": None,
     "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.squeeze(A[:1])": None,
 }  # fmt: skip
 

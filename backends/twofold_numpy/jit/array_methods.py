@@ -91,10 +91,7 @@ OF_ARRAYS = OPERATORS | {
     **{n: Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@{n}({ANY}, i64 {{python}})") for n in ("copy", "astype", "dot")},
     "__len__": Method(METH_NOARGS, PAIR, "@len(ptr %self, i64 {python})"),
     "T": Method(METH_NOARGS, PAIR, "@transposed(ptr %self, i64 {python})"),
-    **{
-        name: Method(METH_NOARGS, PAIR, f"@attribute(ptr %self, i64 {{python}}, i64 {{{name.upper()}_NAME}})")
-        for name in NAMES
-    },
+    **{name: Method(METH_NOARGS, PAIR, f"@attribute(ptr %self, i64 {{python}}, i64 {{{name.upper()}_NAME}})") for name in NAMES},
     **{
         name: Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@reshaped({ANY}, i64 {{python}}, i64 {{{name.upper()}}}, i64 {most})")
         for name, most in (("reshape", 7), ("ravel", 0))
@@ -158,6 +155,7 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "VALUE": classes.value,
         "HOST": classes.host,
         "NONE": None,
+        "ELLIPSIS": ...,
         "FLOAT": float,
         "INT": int,
         "SLICE": slice,
@@ -211,7 +209,9 @@ def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> 
     declared += [f"declare ptr @PyNumber_{name}(ptr)" for name in UNARY.values()]
     letters = "\n    ".join(f"i8 {ord(letter)}, label %known" for letter in LETTERS)
     texts = {"LETTERS": letters, "TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
-    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "views", "items", "calls")), *lines))
+    return "\n".join(
+        (*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "views", "items", "calls")), *lines)
+    )
 
 
 def _slots(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:

@@ -158,10 +158,12 @@ def return_unless_placed(self, key, value, at):
 
 @fragment
 def return_unless_placed_by_array(self, key, value, kind, at):
-    """The same for a list, an element or an array."""
+    """The same for an ellipsis, a list, an element or an array."""
     if not by_numpy:
         return put(self, key, value)
-    if kind is list:
+    if key is ...:
+        pass
+    elif kind is list:
         if not PLACES.issuperset(map(type, key)) and (at := host_key(key)) is None:
             return put(self, key, value)
     elif kind is element:

@@ -190,9 +190,9 @@ def T(self):
     owner = self
     v = of = self._held
     if of.__class__ is not PLAIN and is_elsewhere(self, owner, of, v):
-        return self.transpose()
+        return self._reversed()
     if not v.ndim:
-        return self.transpose()
+        return self._reversed()
     r = v.T
     return_shown(self, owner, r, AXES_REVERSED, of)
 

@@ -8,7 +8,6 @@ function finds a result, or raises an error that says what to do.
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
 from collections.abc import Mapping
-from operator import attrgetter
 
 import numpy as np
 
@@ -16,13 +15,12 @@ from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS, ENTERED
 from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import PLAIN
-from ..imperative.element import NATIVE
-from ..imperative.guards import is_small, is_tracked
+from ..imperative.guards import is_tracked, plain_or_value
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import cls, content, element, new_array, return_array, return_element, return_result, return_small
+from .contents import cls, content, contiguous, element, new_array, return_element, return_result, return_small
 from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
@@ -38,18 +36,18 @@ atoms: frozenset[type] = FREE
 reduce: Function = FREE
 #: `contracted`: the sum of products by subscripts of several of NumPy's arrays.
 contract: Function = FREE
-#: `like`: NumPy's function of shape and dtype.
-filled: Function = FREE
+#: `known`: what reads an attribute.
+get: Function = FREE
 #: Known beforehand: whether NumPy's function takes the place of the general one for views too; and whether a reduction takes ``out`` and
 #: ``keepdims``.
 of_views: bool = FREE
 keeps: bool = FREE
 
-raw = attrgetter("_raw")
 BFLOAT16 = NUMPY["bfloat16"]
+#: Has an item while machine code has taken the place of methods.
+MACHINE_CODE: list[object] = []
 #: Keywords that NumPy lacks, or with which its rounding is not ours.
 OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
-NUMBERS = NATIVE | {bool, int, float, complex}
 SINGLE_AND_DOUBLE = (NUMPY["float64"], NUMPY["float32"])
 #: One look-up each, where `np.add.reduce` takes three.
 square, total, square_root, outer_product = np.square, np.add.reduce, np.sqrt, np.multiply.outer
@@ -178,6 +176,8 @@ def any_call(*args, **options):
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in NAME_OF:
             return_small(v)
     return_element(v)
+    if v.__class__ in atoms:
+        return v
     # 4. Views, tuples, and arguments that NumPy has written to.
     try:
         return finished(v, (a, b, c)[:n], args)
@@ -191,11 +191,11 @@ def reduction(a, axis=None, *more, out=None, keepdims=False, **options):
     if (
         is_at_hand(a, kind)
         and is_alone(more, options)
-        and (axis is None or axis.__class__ is int)
+        and (axis is None or axis.__class__ is int or axis.__class__ is tuple)
         and ((keepdims is False and out is None) or keeps)
     ):
         v = content(a)
-        if v is None and keeps and a._steps is None and a._key is AXES_REVERSED and axis is not None and out is None and not keepdims:
+        if v is None and keeps and a._steps is None and a._key is AXES_REVERSED and axis.__class__ is int and out is None and not keepdims:
             m = a._under._held if a._under.__class__ is cls else None
             if m.__class__ is PLAIN and m.ndim == 2 and -3 < axis < 2 and m.dtype is not BFLOAT16:
                 v = reduce(m, ~axis)  # that of the matrix along its other axis, as by `reductions._below`
@@ -248,17 +248,12 @@ def norm(x, ord=None, axis=None, *more, **options):
     return general(x, ord, axis, *more, **options)
 
 
-def product(a, b, *more, **options):
-    """``np.dot``, by the method, whose place machine code may have taken."""
-    if a.__class__ is cls and b.__class__ is cls and is_alone(more, options):
-        return a.dot(b)
-    return general(a, b, *more, **options)
-
-
 def dot(a, b, *more, **options):
     """Products of vectors and matrices. Those of views, which may be transposed, and of large arrays are the operator's."""
     if is_alone(more, options):
         kind = a.__class__
+        if MACHINE_CODE and kind is cls:
+            return a.dot(b)
         v = memory(a, kind)
         kind = b.__class__
         w = memory(b, kind)
@@ -310,117 +305,75 @@ def contracted(subscripts, /, *arrays, **options):
     return general(subscripts, *arrays, **options)
 
 
-def like(a, dtype=None, *more, **options):
-    """A new array of the shape and dtype of another one."""
-    if is_alone(more, options):
-        kind = a.__class__
-        v = memory(a, kind)
-        if v.__class__ is PLAIN and is_small(v):
-            try:
-                w = filled(v.shape, v.dtype if dtype is None else dtype)
-            except unless_signalled(REFUSED):
-                return general(a, dtype)
-            if w.dtype in NAME_OF:
-                return_array(w)
-    return general(a, dtype, *more, **options)
+def copied_to(dst, src, *more, **options):
+    """``np.copyto`` between arrays of one dtype: an assignment."""
+    kind = dst.__class__
+    other = src.__class__
+    if kind is cls is other and is_alone(more, options):
+        v = memory(dst, kind)
+        w = memory(src, other)
+        if v.__class__ is PLAIN is w.__class__ and v.dtype is w.dtype and w.ndim <= v.ndim:
+            dst[...] = src
+            return None
+    return general(dst, src, *more, **options)
 
 
-def drawn(*args, **options):
-    """Random numbers, by shapes and parameters that are numbers."""
-    # the default device may be another than cpu(0), where NumPy's array would have to be copied; a traced function draws when it runs
-    if LISTENERS or device_is_chosen() or tls.tape is not None:
-        return general(*args, **options)
-    for value in args:
-        if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):
-            return general(*args, **options)
-    if options:
-        for name, value in options.items():
-            if (value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value)))) or (
-                name in OWN_OPTIONS
-            ):
-                return general(*args, **options)
-    try:
-        v = numpys(*args, **options)
-    except unless_signalled(REFUSED):
-        return general(*args, **options)
-    if v.__class__ is PLAIN:
-        return_small(v)
-    return_element(v)
-    return v
-
-
-def of_shape(shape, dtype=None, *more, **options):
-    """A new array of a shape."""
-    kind = shape.__class__
-    if (kind is int or kind is tuple) and is_alone(more, options) and not device_is_chosen():
+def writing(a, *args, **options):
+    """A function that writes to its first argument, of numbers, lists of numbers and whole arrays."""
+    v = a._held if a.__class__ is cls else None
+    if v.__class__ is PLAIN and not options and not LISTENERS and tls.tape is None:
+        given = []
+        for x in args:
+            kind = x.__class__
+            if kind is cls:
+                w = x._held
+                if w.__class__ is not PLAIN or w is v:
+                    return general(a, *args)
+                given.append(w)
+            elif kind in atoms or ((kind is list or kind is tuple) and atoms.issuperset(map(type, x))):
+                given.append(x)
+            else:
+                return general(a, *args)
         try:
-            v = numpys(shape, dtype)
+            return numpys(v, *given)
         except unless_signalled(REFUSED):
-            return general(shape, dtype)
-        if dtype is None or v.dtype in NAME_OF:
-            return_small(v)
-    return general(shape, dtype, *more, **options)
+            pass
+    return general(a, *args, **options)
 
 
-def of_numbers(*args, **options):
-    """A new array of one to three numbers."""
-    n = len(args)
-    if not options and not LISTENERS and 0 < n < 4 and not device_is_chosen():
-        first = args[0].__class__
-        last = args[-1].__class__
-        if (first is int or first is float) and (last is int or last is float) and (n < 3 or args[1].__class__ in NUMBERS):
-            try:
-                v = numpys(*args)
-            except unless_signalled(REFUSED):
-                return general(*args)
-            return_kept(v)
-    return general(*args, **options)
-
-
-@fragment
-def return_converted(given, dtype):
-    """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no tape entries."""
-    first = given
-    while first.__class__ is list or first.__class__ is tuple:
-        first = first[0] if first else 0.0  # pyright: ignore[reportIndexIssue]  # a list or tuple
-    if first.__class__ is element and not device_is_chosen():  # they have no tape entries
-        try:
-            given = list(map(raw, given))
-        except AttributeError:  # not all are elements
-            given = [k._raw if k.__class__ is element else k for k in given]
-        first = given[0]
-    # while recording, an array deeper in the list might have a gradient, which NumPy's conversion would lose
-    if first.__class__ in NUMBERS and not device_is_chosen() and tls.tape is None:
-        try:
-            v = np.array(given, dtype)
-        except unless_signalled(REFUSED):
-            return general(given, dtype)
-        return_kept(v)
-
-
-def array(object, dtype=None, *more, **options):
-    """A new array of nested lists, or a copy of an array."""
-    if is_alone(more, options):
-        kind = object.__class__
-        if kind is list or kind is tuple:
-            return_converted(object, dtype)
-        elif kind is cls and dtype is None:
-            v = object._held
-            if v.__class__ is PLAIN:
-                v = v.copy()
-                return_array(v)
-    return general(object, dtype, *more, **options)
-
-
-def asarray(a, dtype=None, *more, **options):
-    """An array of nested lists, or an array itself."""
+def places(a, *more, **options):
+    """Where elements are not 0: an array of indices for each axis."""
     kind = a.__class__
-    if is_alone(more, options):
-        if kind is cls and dtype is None:
-            return a
-        if kind is list or kind is tuple:
-            return_converted(a, dtype)
-    return general(a, dtype, *more, **options)
+    if is_at_hand(a, kind) and is_alone(more, options):
+        v = content(a)
+        if v.__class__ is PLAIN and v.ndim:
+            found = []
+            for r in v.nonzero():
+                r = contiguous(r)
+                made = new_array()
+                made._held = plain_or_value(r)
+                found.append(made)
+            return tuple(found)
+    return general(a, *more, **options)
+
+
+def diag(v, k=0, *more, **options):
+    """The matrix with a vector on a diagonal. The diagonal of a matrix is a view."""
+    kind = v.__class__
+    if is_at_hand(v, kind) and is_alone(more, options):
+        a = content(v)
+        if a.__class__ is PLAIN and a.ndim == 1 and a.dtype is not BFLOAT16:
+            try:
+                a = numpys(a, k)
+                return_small(a)
+            except unless_signalled(REFUSED):
+                pass
+    return general(v, k, *more, **options)
+
+
+def known(a, *more, **options):
+    """What is known of an array without its elements."""
+    return get(a) if a.__class__ is cls and is_alone(more, options) else general(a, *more, **options)
 
 
 def joined(arrays, axis=0, *more, **options):

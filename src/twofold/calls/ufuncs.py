@@ -8,7 +8,7 @@ from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import cls, content, element, native, new_array, return_result
-from .short import REFUSED, device_is_chosen, general, numpys
+from .short import BFLOAT16, REFUSED, device_is_chosen, general, numpys
 
 #: The operator's function for contents of any kind.
 function: Function = FREE
@@ -123,6 +123,37 @@ def at_hand(x, kind):
     else:
         a = None
     return a
+
+
+def where(condition, x=MISSING, y=MISSING, /, *more, **options):
+    """The elements of one array or of another; of a mask alone, where it is true."""
+    if condition.__class__ is cls and not more and not options and not LISTENERS:
+        if x is MISSING:
+            return condition.nonzero()
+        a = content(condition)
+        kind = x.__class__
+        b = at_hand(x, kind)
+        if kind is float or kind is int:
+            b = x
+        kind = y.__class__
+        c = at_hand(y, kind)
+        if kind is float or kind is int:
+            c = y
+        if (
+            a.__class__ is PLAIN
+            and b.__class__ is not Value
+            and c.__class__ is not Value
+            and b is not None
+            and c is not None
+            and (b.__class__ is not PLAIN or b.dtype is not BFLOAT16)
+            and (c.__class__ is not PLAIN or c.dtype is not BFLOAT16)
+        ):
+            try:
+                v = numpys(a, b, c)
+                return_result(v)
+            except unless_signalled(REFUSED):
+                pass
+    return general(condition, *(() if x is MISSING else (x,) if y is MISSING else (x, y)), *more, **options)
 
 
 def array_ufunc(self, ufunc, method, x, y=MISSING, /, *more, **options):

@@ -29,7 +29,7 @@ from ..imperative.transfer import on_device
 from ..imperative.views import AXES_REVERSED, ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
-from ..opdef import BoundOp, filled_shape, normalized_axes, normalized_axis
+from ..opdef import BoundOp, filled_shape, normalized_axes, order_of_axes, swapped_axes
 from ..ops import primitive_arithmetic, primitive_shape
 from ..ops.primitive_shape import broadcast_to
 
@@ -115,7 +115,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     @property
     def T(self) -> "ndarray":
         """A view with the axes reversed."""
-        return self.transpose()
+        return self._reversed()
 
     @property
     def mT(self) -> "ndarray":
@@ -272,28 +272,29 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     def transpose(self, *axes: int | Sequence[int] | None) -> "ndarray":
         """A view with the axes in the given order, reversed by default."""
         given: Any = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
-        if given is None:
-            order = tuple(range(self.ndim))[::-1]
-        else:
-            order = tuple(normalized_axis(a, self.ndim, "transpose: axis") for a in given)
-            if sorted(order) != list(range(self.ndim)):
-                raise ShapeError("axes don't match array", f"axes {given} of shape {self.shape}", "name each axis once")
-        return self._view(primitive_shape.permute_dims.bind(axes=order))
+        return self._permuted_view(None if given is None else order_of_axes(self.ndim, *given))
+
+    def _permuted_view(self, order: Sequence[int] | None) -> "ndarray":
+        return self.T if order is None else self._view(primitive_shape.permute_dims.bind(axes=order))
+
+    def _reversed(self) -> "ndarray":
+        """`T` of arrays whose memory is not at hand."""
+        return self._view(primitive_shape.permute_dims.bind(axes=tuple(range(self.ndim))[::-1]))
 
     def swapaxes(self, axis1: int, axis2: int) -> "ndarray":
         """A view with two axes swapped."""
-        order = list(range(self.ndim))
-        a, b = normalized_axis(axis1, self.ndim, "axis1"), normalized_axis(axis2, self.ndim, "axis2")
-        order[a], order[b] = b, a
-        return self._view(primitive_shape.permute_dims.bind(axes=tuple(order)))
+        return self._permuted_view(swapped_axes(self.ndim, axis1, axis2))
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> "ndarray":
         """A view without axes of size 1 (the given ones, or all)."""
-        gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else normalized_axes(axis, self.ndim)
-        if any(self.shape[k] != 1 for k in gone):
+        shape = self.shape
+        if axis is None:
+            return self.reshape(tuple([n for n in shape if n != 1]))
+        gone = normalized_axes(axis, len(shape))
+        if any(shape[k] != 1 for k in gone):
             what = "cannot select an axis to squeeze out which has size not equal to one"
-            raise ShapeError(what, f"axis {axis} of shape {self.shape}", "name axes of size 1")
-        return self._view(primitive_shape.reshape.bind(shape=tuple(n for k, n in enumerate(self.shape) if k not in gone)))
+            raise ShapeError(what, f"axis {axis} of shape {shape}", "name axes of size 1")
+        return self.reshape(tuple(n for k, n in enumerate(shape) if k not in gone))
 
     # Python's protocols
 

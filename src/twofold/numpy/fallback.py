@@ -30,7 +30,7 @@ from .followed_writes import writer_of
 from .forms import FORMS
 from .host_steps import host_step
 from .indexing import changed_inline
-from .short_calls import short_call
+from .short_calls import SHORTER, short_call, short_form
 
 T = TypeVar("T")
 #: Functions that take their arrays as one sequence.
@@ -167,13 +167,17 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
+        if device is ctx is None:
+            return by_numpy(function, args, options, writes=writes)
         # results of a call without arrays are put on the current device
         with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=writes)
 
     recorded = "with a gradient" if function in FORMS else "without a gradient"
     call.__doc__ = f"``{function.__module__ or 'numpy'}.{name}``, computed on the host; {recorded}.\n\n{function.__doc__ or ''}"
-    return call if name in WRITES_FIRST else short_call(call, function, of_large=True)
+    if name in WRITES_FIRST:
+        return short_form(call, function) if function in SHORTER else call
+    return short_call(call, function, of_large=True)
 
 
 def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:

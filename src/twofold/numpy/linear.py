@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import index
+from operator import attrgetter, index
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -45,6 +45,8 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> ndarray:
 def inner(a: ArrayLike, b: ArrayLike, /) -> ndarray:
     """Sum of products over the last axes."""
     x, y = operands(a, b)
+    if x.ndim == 1 == y.ndim:
+        return x.dot(y)
     return function_of("multiply")(x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
 
 
@@ -72,9 +74,16 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> nd
     # as one product of matrices: the paired axes are merged at the end of the first array and at the front of the second
     count = math.prod([x.shape[k] for k in left])
     rows, columns = [x.shape[k] for k in free], [y.shape[k] for k in others]
-    first = x.transpose([*free, *left]).reshape(math.prod(rows), count)
-    second = y.transpose([*right, *others]).reshape(count, math.prod(columns))
-    return function_of("matmul")(first, second).reshape([*rows, *columns])
+    first = _as_matrix(x, [*free, *left], (math.prod(rows), count))
+    second = _as_matrix(y, [*right, *others], (count, math.prod(columns)))
+    found = function_of("matmul")(first, second)
+    return found if len(rows) == 1 == len(columns) else found.reshape([*rows, *columns])
+
+
+def _as_matrix(x: ndarray, order: Sequence[int], shape: tuple[int, int]) -> ndarray:
+    """An array with its axes in an order, as a matrix: a view if that is possible."""
+    x = x if list(order) == list(range(x.ndim)) else x.transpose(order)
+    return x if x.shape == shape else x.reshape(shape)
 
 
 def einsum(
@@ -114,9 +123,12 @@ def einsum(
     return deliver(run(sum_of_products, *arrays, subscripts=subscripts), out)
 
 
+_sum, _ndim = HOST.xp.einsum, attrgetter("ndim")
+
+
 def contract(subscripts: str, arrays: Sequence[np.ndarray]) -> Any:
     """The sum of products of NumPy's arrays by subscripts in which no term has a letter twice."""
-    return HOST.xp.einsum(*arrays, subscripts=_explicit(subscripts, *[a.ndim for a in arrays]))
+    return _sum(*arrays, subscripts=_explicit(subscripts, *map(_ndim, arrays)))
 
 
 @lru_cache(1024)

@@ -97,6 +97,7 @@ class MachineCode:
 
     def timed(self) -> None:
         """Put the functions back: these call what tells listeners of operations."""
+        short.MACHINE_CODE.clear()
         _exchange(self._methods, self._functions)
         call_by(None)
 
@@ -104,6 +105,7 @@ class MachineCode:
         """Put the methods in place again."""
         _exchange(self._functions, self._methods)
         call_by(self._call)
+        short.MACHINE_CODE[:] = [self] if self._methods else []
 
 
 def _exchange(old: Methods, new: Methods) -> None:

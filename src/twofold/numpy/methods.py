@@ -12,7 +12,7 @@ from ..calls.ufuncs import array_ufunc
 from ..dtype import COMPLEX
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array
-from ..imperative.cell import PINNED, Value, is_view
+from ..imperative.cell import PINNED, PLAIN, Value, is_view
 from ..ndarray.types import ArrayLike, Shape
 from ..signal_handlers import unless_signalled
 from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_tricks
@@ -97,6 +97,13 @@ def _sort(
     descending: bool = False,
 ) -> None:
     """Sort in place along an axis; parameters as for the function."""
+    v = self._held
+    if v.__class__ is PLAIN and kind is order is stable is None and not descending and v.dtype.kind in "iufb":
+        try:
+            v.sort(axis)
+            return
+        except unless_signalled((ValueError, TypeError)):
+            pass
     is_numpys = order is None and sort_order.is_numpys(self, descending)
     if not is_numpys or not _sorted_inline(self, axis, kind, sort_order.options_of(stable, descending)):
         self[...] = sort_order.sort(self, axis, kind, order, stable=stable, descending=descending)

@@ -54,8 +54,8 @@ OWN_WAY = (
     | functions_in(archives).keys()
     | {"from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 )
-#: Functions with a template but not NumPy's sums, and what computes these.
-SUMMED = {"einsum": {"contract": linear.contract}}
+#: Functions that are NumPy's only as far as a template goes, and what that uses.
+PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}, "diag": {}}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
@@ -71,8 +71,8 @@ def in_short(name: str, function: Callable[..., Any], numpys: Callable[..., Any]
     """A function or method of this package that is NumPy's own for small arrays, as far as the tables above let the name."""
     if name in OWN_WAY:
         return function
-    if name in SUMMED:
-        return short_form(function, numpys, **SUMMED[name])
+    if name in PARTLY:
+        return short_form(function, numpys, **PARTLY[name])
     return short_call(function, numpys, of_views=name not in OWN_FOR_VIEWS, of_large=name in AT_ONCE, reads_first=True)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..imperative.array import Array, adopted
+from ..imperative.cell import is_view
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
 from ..opdef import broadcast_shapes, distinct_axes, moved_axes, normalized_axis
 from ..opdef.frontend import named
@@ -227,7 +228,7 @@ def diagonal_view(x: ndarray, offset: int = 0) -> ndarray | None:
     """A view of diagonal ``offset`` of a matrix; None if the memory layout does not allow it."""
     rows, columns = x.shape
     count = min(rows + min(offset, 0), columns - max(offset, 0))
-    if count < 1 or x._strided.reshaped((x.size,)) is None:
+    if count < 1 or (is_view(x) and x._strided.reshaped((x.size,)) is None):
         return None
     first = max(offset, -offset * columns)
     return x.reshape(-1)[first : first + (count - 1) * (columns + 1) + 1 : columns + 1]

@@ -9,16 +9,16 @@ NumPy rejects. The general path also makes results that share an argument's memo
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from math import prod
+from operator import attrgetter
 from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
 
 from ..assembly import assembled, inlined
-from ..calls import short
+from ..calls import short, short_creation, ufuncs
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
 from ..calls.specialise import class_names
-from ..calls.ufuncs import ufunc_of_one, ufunc_of_two
 from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
@@ -72,7 +72,9 @@ def short_call(
 def short_form(function: Callable[..., Any], numpys: Callable[..., Any], **names: object) -> Callable[..., Any]:
     """A function whose short path is only its template, which may use further names: NumPy's function rounds in another way."""
     template, known, own = SHORTER[numpys]
-    return wraps(function)(_generated(template, numpys, {"general": function, **own, **names}, **known)) if PLAIN is np.ndarray else function
+    return (
+        wraps(function)(_generated(template, numpys, {"general": function, **own, **names}, **known)) if PLAIN is np.ndarray else function
+    )
 
 
 def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
@@ -94,25 +96,31 @@ Shape = tuple[Callable[..., Any], dict[str, bool], dict[str, Any]]
 def _shorter() -> dict[Callable[..., Any], Shape]:
     """The templates of the commonest functions and methods of NumPy."""
     found: dict[Any, Shape] = {}
-    ufuncs = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
-    reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # NumPy's methods call these, with the same bits
+    reducing = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
+    reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in reducing.items()}  # NumPy's methods call these, with the same bits
     reductions |= {name: getattr(np.ndarray, name) for name in ("mean", "std", "var", "argmax", "argmin", "cumsum", "cumprod")}
     for name, reduce in reductions.items():
-        shape = short.reduction, {"keeps": name in ufuncs or name == "mean"}, {"reduce": reduce}
+        shape = short.reduction, {"keeps": name in reducing or name == "mean"}, {"reduce": reduce}
         found[getattr(np, name)] = found[getattr(np.ndarray, name)] = shape
     for like, filled in ((np.zeros_like, np.zeros), (np.ones_like, np.ones), (np.empty_like, np.empty)):
-        found[like] = short.like, {}, {"filled": filled}
+        found[like] = short_creation.like, {}, {"filled": filled}
+    for name in ("shape", "size", "ndim"):
+        found[getattr(np, name)] = short.known, {}, {"get": attrgetter(name)}
     templates: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
         short.norm: (np.linalg.norm,),
-        short.product: (np.dot,),
-        short.dot: (np.ndarray.dot,),
+        short.dot: (np.dot,),
         short.contracted: (np.einsum,),
+        short.diag: (np.diag,),
+        ufuncs.where: (np.where,),
+        short.copied_to: (np.copyto,),
+        short.writing: (np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis),
+        short.places: (np.nonzero, np.ndarray.nonzero),
         short.outer: (np.outer,),
-        short.of_shape: (np.zeros, np.ones, np.empty),
-        short.of_numbers: (np.arange, np.linspace, np.eye, np.identity),
+        short_creation.of_shape: (np.zeros, np.ones, np.empty),
+        short_creation.of_numbers: (np.arange, np.linspace, np.eye, np.identity),
         short.copied: (np.ndarray.copy, np.ndarray.flatten),
-        short.array: (np.array,),
-        short.asarray: (np.asarray,),
+        short_creation.array: (np.array,),
+        short_creation.asarray: (np.asarray,),
         short.joined: (np.concatenate, np.stack),
         short.stacked: (np.vstack, np.hstack, np.column_stack, np.dstack),
     }
@@ -137,7 +145,7 @@ def short_draw(function: Callable[..., object], numpys: Callable[..., object]) -
     def general(*args: object, **options: object) -> Any:
         return function(*args, **options) if runs_again() else call(*args, **options)
 
-    return wraps(function)(_generated(short.drawn, numpys, {"general": general})) if numpys.__name__ in DRAWS else general
+    return wraps(function)(_generated(short_creation.drawn, numpys, {"general": general})) if numpys.__name__ in DRAWS else general
 
 
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
@@ -321,7 +329,7 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     """
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
-    template = (ufunc_of_one, ufunc_of_two)[numpys.nin - 1]
+    template = (ufuncs.ufunc_of_one, ufuncs.ufunc_of_two)[numpys.nin - 1]
     return _generated(template, numpys, {"function": function, "general": general}, has_function=function is not None)
 
 

@@ -176,6 +176,8 @@ class ufunc:  # NumPy's name
     ) -> ndarray:
         """The array reduced along axes by the function."""
         function = REDUCE.get(self.__name__)
+        if array.__class__ is ndarray and function is not None and dtype is out is None and not keepdims and not options:
+            return getattr(array, function.__name__)(axis)
         # of our functions only `sum` and `prod`, which have cumulative forms, take a dtype
         if function is None or (dtype is not None and self.__name__ not in ACCUMULATE):
             given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
@@ -194,7 +196,7 @@ class ufunc:  # NumPy's name
 
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
         """Apply the function to all pairs of elements of two arrays."""
-        a, b = operands(A, B)
+        a, b = (A, B) if A.__class__ is ndarray is B.__class__ else operands(A, B)
         # the axes of the first array come before those of the second, so that broadcasting makes all pairs
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
@@ -297,6 +299,8 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
     return out
 
 
+#: Composed functions that round nothing, and are NumPy's where arrays are ready.
+EXACT = frozenset({"fabs", "positive"})
 #: The ufuncs with a short ``__call__``, each of a class of its own.
 _SHORT: list[Any] = []
 
@@ -317,7 +321,7 @@ def function_of(name: str) -> ufunc:
         return function_of(numpys.__name__)
     found = ufunc(numpys)
     # A function composed of primitives rounds in other ways than NumPy's; the matrix product is that of the operator `@`.
-    if found._op is not None and (not found._op.primitive or found._op.ufunc is None):
+    if found._op is not None and name not in EXACT and (not found._op.primitive or found._op.ufunc is None):
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own
     found._by_python = short_ufunc(numpys, found._short, ufunc.__call__)

@@ -34,9 +34,11 @@ from .shapes import (
     moved_axes,
     normalized_axes,
     normalized_axis,
+    order_of_axes,
     reduced_shape,
     reshape_codes,
     sliced_shape,
+    swapped_axes,
     window_size,
 )
 from .spec import BoundOp, Op, unregistered

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from ..errors import IndexingError, ParameterError, ShapeError
 
@@ -64,6 +65,36 @@ def distinct_axes(axis: int | Iterable[int], ndim: int, name: str = "axis") -> S
     if len(set(axes)) < len(axes):
         raise ShapeError(f"{name} names an axis twice", str(given), "name each axis once")
     return axes
+
+
+@lru_cache(4096, typed=True)
+def order_of_axes(ndim: int, *axes: int) -> Shape | None:
+    """All axes of an array counted from the front, in the order given; None if that reverses them.
+
+    Raises
+    ------
+    ShapeError
+        If they are not the array's, each once.
+    """
+    order = tuple([normalized_axis(a, ndim, "transpose: axis") for a in axes])
+    if sorted(order) != list(range(ndim)):
+        raise ShapeError("axes don't match array", f"axes {axes} of an array with {ndim} axes", "name each axis once")
+    return None if order == tuple(range(ndim))[::-1] else order
+
+
+@lru_cache(4096, typed=True)
+def swapped_axes(ndim: int, axis1: int, axis2: int) -> Shape | None:
+    """All axes of an array with two of them exchanged; None if that reverses them.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis.
+    """
+    order = list(range(ndim))
+    a, b = normalized_axis(axis1, ndim, "axis1"), normalized_axis(axis2, ndim, "axis2")
+    order[a], order[b] = b, a
+    return order_of_axes(ndim, *order)
 
 
 def moved_axes(source: int | Iterable[int], destination: int | Iterable[int], ndim: int) -> Shape:

@@ -267,7 +267,9 @@ given:
   %axis.given = load ptr, ptr %arguments
   %is.none = icmp eq ptr %axis.given, %none
   %is.int = call i1 @is_a(ptr %axis.given, i64 $INT)
-  %is.known = or i1 %is.none, %is.int
+  %are.some = call i1 @is_a(ptr %axis.given, i64 $TUPLE)
+  %is.axes = or i1 %is.int, %are.some
+  %is.known = or i1 %is.none, %is.axes
   br i1 %is.known, label %look, label %python.way
 look:
   %axis = phi ptr [ %none, %unnamed ], [ %axis.given, %given ]

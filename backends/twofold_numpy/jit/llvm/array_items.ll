@@ -11,7 +11,7 @@ define internal i1 @is_bound(ptr %bound) nounwind alwaysinline {
 }
 
 ; Whether one item of an index is a number or a slice, which give an element or a view: 0 for others, 1 for a number, 2 for a slice, 3 for
-; None.
+; None, 4 for an ellipsis.
 define internal i32 @place(ptr %item) nounwind {
   %is.int = call i1 @is_a(ptr %item, i64 $INT)
   br i1 %is.int, label %number, label %other
@@ -34,19 +34,25 @@ third:
   br i1 %is.none, label %nothing, label %fourth
 fourth:
   %is.index = call i1 @is_a(ptr %item, i64 $INDEX)
-  br i1 %is.index, label %number, label %no
+  br i1 %is.index, label %number, label %fifth
+fifth:
+  %ellipsis = call ptr @word(i64 $ELLIPSIS)
+  %is.ellipsis = icmp eq ptr %item, %ellipsis
+  br i1 %is.ellipsis, label %rest, label %no
 number:
   ret i32 1
 slice:
   ret i32 2
 nothing:
   ret i32 3
+rest:
+  ret i32 4
 no:
   ret i32 0
 }
 
 ; The most elements that an index may select, -1 if it has other items than these: elements along the axes of numbers count once. An
-; index with None selects as many as the array has.
+; index with None or an ellipsis alone selects as many as the array has, and with an ellipsis among others no more.
 define internal i64 @selected(ptr %array, ptr %key) nounwind {
 entry:
   %is.tuple = call i1 @is_a(ptr %key, i64 $TUPLE)
@@ -71,6 +77,7 @@ look:
   %k = phi i64 [ 0, %items ], [ %k.next, %next ]
   %axis = phi i32 [ 0, %items ], [ %axis.next, %next ]
   %n = phi i64 [ 1, %items ], [ %n.next, %next ]
+  %unknown = phi i1 [ false, %items ], [ %unknown.next, %next ]
   %more = icmp slt i64 %k, %count
   br i1 %more, label %item, label %rest
 item:
@@ -80,7 +87,11 @@ item:
   %k.next = add i64 %k, 1
   switch i32 %place, label %no [ i32 1, label %skip
                                  i32 2, label %along
-                                 i32 3, label %next ]
+                                 i32 3, label %next
+                                 i32 4, label %any ]
+any:
+  ; which axes the items after it are for depends on their number
+  br label %next
 skip:
   %after.number = add i32 %axis, 1
   br label %next
@@ -95,10 +106,16 @@ size:
   %after.slice = add i32 %axis, 1
   br label %next
 next:
-  %axis.next = phi i32 [ %after.number, %skip ], [ %after.slice, %size ], [ %axis, %item ]
-  %n.next = phi i64 [ %n, %skip ], [ %longer, %size ], [ %n, %item ]
+  %axis.next = phi i32 [ %after.number, %skip ], [ %after.slice, %size ], [ %axis, %item ], [ %axis, %any ]
+  %n.next = phi i64 [ %n, %skip ], [ %longer, %size ], [ %n, %item ], [ %n, %any ]
+  %unknown.next = phi i1 [ %unknown, %skip ], [ %unknown, %size ], [ %unknown, %item ], [ true, %any ]
   br label %look
 rest:
+  br i1 %unknown, label %whole, label %sum
+whole:
+  %size.of.all = call i64 @elements(ptr %array, i32 0)
+  ret i64 %size.of.all
+sum:
   %others = call i64 @elements(ptr %array, i32 %axis)
   %all = mul i64 %n, %others
   ret i64 %all

@@ -1,0 +1,138 @@
+"""Templates of short calls that make arrays: of shapes, numbers, lists and random numbers."""
+
+# pyright: reportPossiblyUnboundVariable=false
+# Fragments share variables with their callers: a checker does not see them.
+
+from operator import attrgetter
+
+import numpy as np
+
+from ..assembly import FREE, Function, fragment
+from ..dtype import NAME_OF
+from ..imperative.cell import PLAIN
+from ..imperative.element import NATIVE
+from ..imperative.guards import is_small
+from ..imperative.tape import tls
+from ..scheduler.observers import LISTENERS
+from ..signal_handlers import unless_signalled
+from .contents import cls, element, return_array, return_element, return_small
+from .short import OWN_OPTIONS, REFUSED, atoms, device_is_chosen, general, is_alone, memory, numpys, return_kept
+
+#: `like`: NumPy's function of shape and dtype.
+filled: Function = FREE
+
+raw = attrgetter("_raw")
+NUMBERS = NATIVE | {bool, int, float, complex}
+
+
+def like(a, dtype=None, *more, **options):
+    """A new array of the shape and dtype of another one."""
+    if is_alone(more, options):
+        kind = a.__class__
+        v = memory(a, kind)
+        if v.__class__ is PLAIN and is_small(v):
+            try:
+                w = filled(v.shape, v.dtype if dtype is None else dtype)
+            except unless_signalled(REFUSED):
+                return general(a, dtype)
+            if w.dtype in NAME_OF:
+                return_array(w)
+    return general(a, dtype, *more, **options)
+
+
+def drawn(*args, **options):
+    """Random numbers, by shapes and parameters that are numbers."""
+    # the default device may be another than cpu(0), where NumPy's array would have to be copied; a traced function draws when it runs
+    if LISTENERS or device_is_chosen() or tls.tape is not None:
+        return general(*args, **options)
+    for value in args:
+        if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):
+            return general(*args, **options)
+    if options:
+        for name, value in options.items():
+            if (value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value)))) or (
+                name in OWN_OPTIONS
+            ):
+                return general(*args, **options)
+    try:
+        v = numpys(*args, **options)
+    except unless_signalled(REFUSED):
+        return general(*args, **options)
+    if v.__class__ is PLAIN:
+        return_small(v)
+    return_element(v)
+    return v
+
+
+def of_shape(shape, dtype=None, *more, **options):
+    """A new array of a shape."""
+    kind = shape.__class__
+    if (kind is int or kind is tuple) and is_alone(more, options) and not device_is_chosen():
+        try:
+            v = numpys(shape, dtype)
+        except unless_signalled(REFUSED):
+            return general(shape, dtype)
+        if dtype is None or v.dtype in NAME_OF:
+            return_small(v)
+    return general(shape, dtype, *more, **options)
+
+
+def of_numbers(*args, **options):
+    """A new array of one to three numbers."""
+    n = len(args)
+    if not options and not LISTENERS and 0 < n < 4 and not device_is_chosen():
+        first = args[0].__class__
+        last = args[-1].__class__
+        if (first is int or first is float) and (last is int or last is float) and (n < 3 or args[1].__class__ in NUMBERS):
+            try:
+                v = numpys(*args)
+            except unless_signalled(REFUSED):
+                return general(*args)
+            return_kept(v)
+    return general(*args, **options)
+
+
+@fragment
+def return_converted(given, dtype):
+    """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no tape entries."""
+    first = given
+    while first.__class__ is list or first.__class__ is tuple:
+        first = first[0] if first else 0.0  # pyright: ignore[reportIndexIssue]  # a list or tuple
+    if first.__class__ is element and not device_is_chosen():  # they have no tape entries
+        try:
+            given = list(map(raw, given))
+        except AttributeError:  # not all are elements
+            given = [k._raw if k.__class__ is element else k for k in given]
+        first = given[0]
+    # while recording, an array deeper in the list might have a gradient, which NumPy's conversion would lose
+    if first.__class__ in NUMBERS and not device_is_chosen() and tls.tape is None:
+        try:
+            v = np.array(given, dtype)
+        except unless_signalled(REFUSED):
+            return general(given, dtype)
+        return_kept(v)
+
+
+def array(object, dtype=None, *more, **options):
+    """A new array of nested lists, or a copy of an array."""
+    if is_alone(more, options):
+        kind = object.__class__
+        if kind is list or kind is tuple:
+            return_converted(object, dtype)
+        elif kind is cls and dtype is None:
+            v = object._held
+            if v.__class__ is PLAIN:
+                v = v.copy()
+                return_array(v)
+    return general(object, dtype, *more, **options)
+
+
+def asarray(a, dtype=None, *more, **options):
+    """An array of nested lists, or an array itself."""
+    kind = a.__class__
+    if is_alone(more, options):
+        if kind is cls and dtype is None:
+            return a
+        if kind is list or kind is tuple:
+            return_converted(a, dtype)
+    return general(a, dtype, *more, **options)
