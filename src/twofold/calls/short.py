@@ -44,6 +44,8 @@ of_views: bool = FREE
 keeps: bool = FREE
 
 BFLOAT16 = NUMPY["bfloat16"]
+#: The other axis of a matrix.
+OTHER_AXIS = {-2: 1, -1: 0, 0: -1, 1: -2}
 #: Has an item while machine code has taken the place of methods.
 MACHINE_CODE: list[object] = []
 #: Keywords that NumPy lacks, or with which its rounding is not ours.
@@ -195,10 +197,10 @@ def reduction(a, axis=None, *more, out=None, keepdims=False, **options):
         and ((keepdims is False and out is None) or keeps)
     ):
         v = content(a)
-        if v is None and keeps and a._steps is None and a._key is AXES_REVERSED and axis.__class__ is int and out is None and not keepdims:
+        if v is None and keeps and axis.__class__ is int and a._steps is None and a._key is AXES_REVERSED and out is None and not keepdims:
             m = a._under._held if a._under.__class__ is cls else None
-            if m.__class__ is PLAIN and m.ndim == 2 and -3 < axis < 2 and m.dtype is not BFLOAT16:
-                v = reduce(m, ~axis)  # that of the matrix along its other axis, as by `reductions._below`
+            if m.__class__ is PLAIN and m.ndim == 2 and axis in OTHER_AXIS and m.dtype is not BFLOAT16:
+                v = reduce(m, OTHER_AXIS[axis])  # that of the matrix along its other axis, as by `reductions._below`
                 return_result(v)
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
             try:

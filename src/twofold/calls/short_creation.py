@@ -1,7 +1,7 @@
 """Templates of short calls that make arrays: of shapes, numbers, lists and random numbers."""
 
-# pyright: reportPossiblyUnboundVariable=false
-# Fragments share variables with their callers: a checker does not see them.
+# pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
+# Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
 from operator import attrgetter
 

@@ -3,6 +3,8 @@
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
+from typing import Any
+
 from ..assembly import FREE, Function, fragment
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
@@ -125,7 +127,7 @@ def at_hand(x, kind):
     return a
 
 
-def where(condition, x=MISSING, y=MISSING, /, *more, **options):
+def where(condition, x: Any = MISSING, y: Any = MISSING, /, *more, **options):
     """The elements of one array or of another; of a mask alone, where it is true."""
     if condition.__class__ is cls and not more and not options and not LISTENERS:
         if x is MISSING:

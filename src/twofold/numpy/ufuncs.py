@@ -196,7 +196,8 @@ class ufunc:  # NumPy's name
 
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
         """Apply the function to all pairs of elements of two arrays."""
-        a, b = (A, B) if A.__class__ is ndarray is B.__class__ else operands(A, B)
+        given: Any = A, B
+        a, b = given if A.__class__ is ndarray is B.__class__ else operands(A, B)
         # the axes of the first array come before those of the second, so that broadcasting makes all pairs
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
