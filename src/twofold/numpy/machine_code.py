@@ -14,6 +14,7 @@ import numpy as np
 
 from ..backend.host_code import ArrayClasses, Methods
 from ..calls import short
+from ..config import SETTINGS
 from ..device import CPU, ENTERED
 from ..imperative.cell import HOST, Value
 from ..imperative.element import NATIVE
@@ -32,7 +33,7 @@ COUNTED = ("__getitem__", "__add__", "__sub__", "__mul__", "__truediv__", "__rmu
 #: The slots that methods look into, by class.
 SLOTS: dict[type, tuple[str, ...]] = {
     ndarray: ("_held", "_gradient", "_base", "_key", "_of", "_seen", "_steps", "_under"),
-    Value: ("data", "entry", "device"),
+    Value: ("data", "entry", "device", "producer", "sharing", "writers"),
     ufunc: ("_numpys", "_operands", "_by_python"),
 }
 
@@ -118,7 +119,8 @@ def _exchange(old: Methods, new: Methods) -> None:
 def classes() -> ArrayClasses:
     """What the methods have to know."""
     slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
-    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, RESHAPED, GAPS, CPU, ENTERED)
+    limits = GAPS, SETTINGS.defer_elements
+    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, RESHAPED, *limits, CPU, ENTERED)
 
 
 def _reductions() -> dict[str, Callable[..., Any]]:

@@ -215,7 +215,7 @@ python.way:
   ret ptr %found
 }
 
-; `x.copy()` of a plain content or a part of one, which are small.
+; `x.copy()` of an array or part that is so small that it does not wait.
 define internal ptr @copy(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 %python) nounwind {
   %one = alloca ptr
   %is.plain = icmp eq ptr %names, null
@@ -225,7 +225,11 @@ define internal ptr @copy(ptr %self, ptr %arguments, i64 %count, ptr %names, i64
 look:
   %v = call ptr @memory(ptr %self, i1 true)
   %is.ready = icmp ne ptr %v, null
-  br i1 %is.ready, label %run, label %python.way
+  br i1 %is.ready, label %measure, label %python.way
+measure:
+  %n = call i64 @elements(ptr %v, i32 0)
+  %is.small = icmp slt i64 %n, $DEFERRED
+  br i1 %is.small, label %run, label %python.way
 run:
   store ptr %v, ptr %one
   call void @Py_IncRef(ptr %v)

@@ -297,22 +297,49 @@ measure:
   %n = call i64 @selected(ptr %v, ptr %key)
   ; -1 is the largest of unsigned numbers
   %is.short = icmp ule i64 %n, $LOCKED
-  br i1 %is.short, label %find, label %python.way
+  br i1 %is.short, label %whole, label %long
+whole:
+  call void @Py_IncRef(ptr %v)
+  br label %find
+long:
+  ; what slices select of a long array may be short
+  %is.basic = icmp sge i64 %n, 0
+  br i1 %is.basic, label %narrow, label %python.way
+narrow:
+  %view = call ptr @PyObject_GetItem(ptr %v, ptr %key)
+  %is.view = call i1 @is_plain(ptr %view)
+  br i1 %is.view, label %again, label %no.view
+no.view:
+  call void @PyErr_Clear()
+  br label %python.way
+again:
+  %view.n = call i64 @elements(ptr %view, i32 0)
+  %view.short = icmp ule i64 %view.n, $LOCKED
+  br i1 %view.short, label %find, label %too.long
+too.long:
+  call void @Py_DecRef(ptr %view)
+  br label %python.way
 find:
+  %target = phi ptr [ %v, %whole ], [ %view, %again ]
+  %all.of.it = call ptr @word(i64 $ELLIPSIS)
+  %is.part = icmp ne ptr %target, %v
+  %place = select i1 %is.part, ptr %all.of.it, ptr %key
   %source = call ptr @source(ptr %self, ptr %value)
   %has.source = icmp ne ptr %source, null
-  br i1 %has.source, label %kinds, label %python.way
+  br i1 %has.source, label %kinds, label %leave
+leave:
+  call void @Py_DecRef(ptr %target)
+  br label %python.way
 kinds:
   ; where a cast loses the imaginary part, NumPy calls Python's functions for warnings before it writes
   %is.real = call i1 @is_real(ptr %source)
   br i1 %is.real, label %write, label %unlike
 unlike:
-  call void @Py_DecRef(ptr %source)
+  call void @drop(ptr %target, ptr %source)
   br label %python.way
 write:
-  call void @Py_IncRef(ptr %v)
-  %status = call i32 @PyObject_SetItem(ptr %v, ptr %key, ptr %source)
-  call void @drop(ptr %v, ptr %source)
+  %status = call i32 @PyObject_SetItem(ptr %target, ptr %place, ptr %source)
+  call void @drop(ptr %target, ptr %source)
   %is.written = icmp eq i32 %status, 0
   br i1 %is.written, label %done, label %failed
 failed:

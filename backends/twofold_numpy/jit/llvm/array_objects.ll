@@ -192,8 +192,8 @@ no:
   ret ptr null
 }
 
-; NumPy's array of a content: itself if it is plain, or that of a `Value` in host memory without an entry on a tape, which others may share
-; and is only read. The reference is the content's.
+; NumPy's array of a content: itself if it is plain, or that of a `Value` in host memory without an entry on a tape. To write that, nothing
+; else may read the memory or replace the content (`guards.is_watched`). The reference is the content's.
 define internal ptr @elements_of(ptr %content, i1 %to.write) nounwind {
   %is.plain = call i1 @is_plain(ptr %content)
   br i1 %is.plain, label %plain, label %other
@@ -201,8 +201,7 @@ plain:
   ret ptr %content
 other:
   %is.empty = icmp eq ptr %content, null
-  %is.impossible = or i1 %is.empty, %to.write
-  br i1 %is.impossible, label %no, label %look
+  br i1 %is.empty, label %no, label %look
 look:
   %is.value = call i1 @is_a(ptr %content, i64 $VALUE)
   br i1 %is.value, label %value, label %no
@@ -217,7 +216,20 @@ value:
   %is.ready = call i1 @is_plain(ptr %data)
   %is.known = and i1 %is.unrecorded, %is.here
   %is = and i1 %is.known, %is.ready
-  br i1 %is, label %yes, label %no
+  br i1 %is, label %ready, label %no
+ready:
+  br i1 %to.write, label %watched, label %yes
+watched:
+  %zero = call ptr @word(i64 $ZERO)
+  %producer = call ptr @slot(ptr %content, i64 $PRODUCER)
+  %sharing = call ptr @slot(ptr %content, i64 $SHARING)
+  %writers = call ptr @slot(ptr %content, i64 $WRITERS)
+  %is.settled = icmp eq ptr %producer, %none
+  %is.unshared = icmp eq ptr %sharing, %none
+  %is.left.alone = icmp eq ptr %writers, %zero
+  %is.own = and i1 %is.settled, %is.unshared
+  %is.free = and i1 %is.own, %is.left.alone
+  br i1 %is.free, label %yes, label %no
 yes:
   ret ptr %data
 no:
@@ -383,7 +395,7 @@ define internal ptr @by_python(i64 %function, ptr %self, ptr %other, i64 %count)
   ret ptr %result
 }
 
-; The memory of an array or view, to read or `%to.write`: then that of a plain content, which is its cell's alone. The reference is the array's.
+; The memory of an array or view, to read or `%to.write`: then it is the cell's alone. The reference is the array's.
 define internal ptr @memory(ptr %x, i1 %to.write) nounwind {
   %is.array = call i1 @is_a(ptr %x, i64 $ARRAY)
   br i1 %is.array, label %look, label %no
