@@ -1,6 +1,7 @@
 """Gradient descent, with and without momentum, and its stochastic variants."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import repeat
 from math import sqrt
 from typing import Any, Unpack
@@ -156,11 +157,8 @@ class NAG(WithMaster):
         if state is None:  # of a row-sparse gradient, the rows that it stores
             nd.sgd_update(weight, grad, out=weight, **common)
             return
-        in_place = wd and weight.stype == "default"
-        before = weight.copy() if in_place else weight  # `out=weight` overwrites it
-        nd.nag_mom_update(weight, grad.tostype("default"), state, out=weight, momentum=self.momentum, **common)
-        if in_place:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
-            state[:] = state - (lr * wd) * (weight - before)
+        update = partial(nd.nag_mom_update, weight, grad.tostype("default"), state, out=weight, momentum=self.momentum, **common)
+        _in_place(update, weight, state, lr * wd if weight.stype == "default" else 0.0)
 
     def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray | None, NDArray]) -> None:
         mom, master = state
@@ -169,10 +167,16 @@ class NAG(WithMaster):
         if mom is None:
             nd.mp_sgd_update(weight, grad, master, out=weight, **common)
             return
-        before = master.copy() if wd else master
-        nd.mp_nag_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
-        if wd:  # as in `_update_one`
-            mom[:] = mom - (lr * wd) * (master - before)
+        update = partial(nd.mp_nag_mom_update, weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
+        _in_place(update, master, mom, lr * wd)
+
+
+def _in_place(update: Callable[[], object], weight: NDArray, mom: NDArray, decay: float) -> None:
+    """Run an update of NAG as MXNet's kernel does, in place: the decay that enters the momentum is that of the updated weight."""
+    before = weight.copy() if decay else weight  # the update overwrites it
+    update()
+    if decay:
+        mom[:] = mom - decay * (weight - before)
 
 
 @register
