@@ -157,3 +157,31 @@ def test_the_command_line_of_srun(monkeypatch: pytest.MonkeyPatch) -> None:
     assert words == ["srun", "--mpi=pmix", "--ntasks=4", "--label", "--kill-on-bad-exit=1", "--export=ALL", "--cpus-per-task=4", "train"]
     assert srun.variables(job, Path("run")) == {"OMPI_MCA_btl_tcp_if_include": "eth1"}
     assert srun.variables(Job(3), Path("run")) == Engine("mpiexec", "MPICH").variables(job, Path("run")) == {}
+
+
+@pytest.mark.parametrize(
+    ("opened", "said"),
+    [("os.pipe()[1]", "Broken pipe"), ("os.open('/dev/full', os.O_WRONLY)", "No space left on device")],
+    ids=["reader has ended", "full disk"],
+)
+def test_a_job_whose_output_cannot_be_written_ends(tmp_path: Path, opened: str, said: str) -> None:
+    if "full" in opened and not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    job = f"trap 'echo > {tmp_path}/told; exit 5' TERM; while :; do echo {'y' * 1000}; done"  # more than a pipe holds
+    program = f"""
+import os, re, sys
+from twofold.command import merged_log
+os.dup2({opened}, 1)
+os.closerange(3, 10)
+try:
+    merged_log.run_labelled(["sh", "-c", {job!r}], os.environ, re.compile("(?P<rank>x)"), str)
+except OSError as error:
+    print(error.strerror, file=sys.stderr)
+os._exit(0)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as launcher:
+        try:
+            assert launcher.communicate(timeout=100)[1].splitlines() == [said]
+        finally:
+            launcher.kill()
+    assert (tmp_path / "told").exists()

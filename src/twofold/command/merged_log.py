@@ -100,6 +100,11 @@ def run_labelled(
         A process's name by rank.
     attendance
         The processes that are left if machines are lost; None if the launcher of MPI ends by itself whatever happens.
+
+    Raises
+    ------
+    OSError
+        If the output cannot be written. All processes have ended then.
     """
     # a group of its own, so that an interrupt from a keyboard reaches it once: from here
     process = subprocess.Popen(
@@ -134,6 +139,8 @@ def run_labelled(
         for reader in readers:
             reader.join()
     ending.cancel()
+    if output.error is not None and not interrupts.number:
+        raise output.error
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
     if attendance is not None:
@@ -165,6 +172,8 @@ class _Output:
         self._label, self._name, self._ending, self._attendance = label, name, ending, attendance
         #: The processes that the launcher of MPI has named as the first that ended, and what it has said.
         self.found, self.said = list[int](), list[str]()
+        #: Why the log cannot be written, such as a full disk or a reader that has ended; None if it can.
+        self.error: OSError | None = None
         self._logs: dict[tuple[int, str], _Log] = {}
         self._printing = threading.Lock()
 
@@ -185,11 +194,20 @@ class _Output:
                 # one lock for both streams: on a terminal a line of one must not cut a line of the other
                 with self._printing:
                     for text in self._logs.setdefault((source.fileno(), prefix), _Log()).take(own):
-                        print(prefix + text, file=target, flush=True)
+                        self._print(prefix + text, target)
         # at the end of the stream: a rule that no message followed was the program's own
         for (number, prefix), log in self._logs.items():
             if number == source.fileno() and log.held:
-                print(prefix + log.held, file=target, flush=True)
+                self._print(prefix + log.held, target)
+
+    def _print(self, text: str, target: IO[str]) -> None:
+        if self.error is None:
+            try:
+                print(text, file=target, flush=True)
+            except OSError as error:
+                # the rest is read and dropped: processes that nobody reads would wait in their next print, and not end
+                self.error = error
+                self._ending.end()
 
     def _heard(self, line: str, is_labelled: bool) -> str | None:
         """What to print of a line that may be for the launcher; None if that is nothing."""
@@ -242,6 +260,11 @@ class _Ending:
                 self._timer.start()
                 if self._attendance is not None:
                     self._attendance.end_relays()
+
+    def end(self) -> None:
+        """End the launcher, which ends its processes; it has some seconds for that."""
+        self.begin(None, None)
+        self._process.terminate()
 
     @property
     def has_begun(self) -> bool:
