@@ -161,3 +161,49 @@ def test_a_property_is_asked_for_types_as_often_as_by_mxnet():
     net.infer_shape_partial()
     other.forward()
     assert [[4, 3]] in asked
+
+
+@pytest.mark.parametrize("options", [{}, {"static_alloc": True, "static_shape": True}])
+def test_an_operator_of_a_hybridized_block_takes_arrays_of_each_shape_and_dtype(options):
+    """As in MXNet, which creates one for each. The result of one row must not be broadcast to the rows of the batch before."""
+
+    class Flat(mx.operator.CustomOp):
+        def __init__(self, given):
+            self.given = given
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            assert [a.shape for a in (*in_data, *out_data)] == self.given
+            self.assign(out_data[0], req[0], 3 * in_data[0].reshape((-1,)))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            assert [a.shape for a in (*in_grad, *out_grad)] == self.given
+            self.assign(in_grad[0], req[0], 3 * out_grad[0].reshape(in_grad[0].shape))
+
+    @mx.operator.register("flat_of_each_shape")
+    class FlatProp(mx.operator.CustomOpProp):
+        def infer_shape(self, in_shape):
+            rows, columns = in_shape[0]
+            self.result = (rows * columns,)
+            return in_shape, [self.result], []
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Flat([tuple(shapes[0]), self.result])
+
+    class Layer(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.Custom(x + 1, op_type="flat_of_each_shape") * 2
+
+    layer = Layer()
+    layer.hybridize(**options)
+    for dtype in ("float32", "float64"):
+        for shape in [(4, 3), (1, 3), (4, 3), (2, 5)]:
+            x = mx.nd.arange(shape[0] * shape[1], dtype=dtype).reshape(shape)
+            x.attach_grad()
+            expected = [6 * (k + 1) for k in range(x.size)]
+            assert layer(x).asnumpy().tolist() == expected
+            with mx.autograd.record():
+                y = layer(x)
+            y.backward()
+            assert y.asnumpy().tolist() == expected
+            assert y.dtype == x.dtype
+            assert (x.grad.asnumpy() == 6).all()

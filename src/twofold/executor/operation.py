@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from ..collector import RESTING
 from ..device import Device
 from ..graph.build import item
 from ..graph.gradient import accumulate, starts_below
@@ -60,6 +59,8 @@ class Recordable:
     def __init__(self, name: str, make_graph: GraphMaker, mirror: bool = False) -> None:
         self._name, self._make_graph, self._mirror = name, make_graph, mirror
         self._operations: dict[bool, Operation] = {}
+        #: Those with users' objects, by training mode and the types of their inputs: an object is created for the types of its operands.
+        self._for_types = Cache(GRAPHS)
 
     @property
     def predicting(self) -> "Operation | None":
@@ -77,10 +78,8 @@ class Recordable:
             Where to draw random keys and create users' objects.
         """
         operation = self._operations.get(tls.training)  # dropout and batch norm have another graph in each mode
-        if operation is None:
-            with RESTING:
-                inputs = _inputs_of(cells)
-                operation = self._operations[tls.training] = Operation(self._name, self._make_graph, inputs, tls.training, self._mirror)
+        if operation is None or operation.objects:
+            operation = self._operation_for(cells)
         operands = cells
         # keys are drawn here, when the call is issued, so that the stream does not depend on when the operation runs
         if operation.draws or operation.objects:
@@ -94,6 +93,17 @@ class Recordable:
         if operation.written:
             write_states(cells, operation.written, contents[operation.count :])
         return contents[: operation.count]
+
+    def _operation_for(self, cells: Sequence[Array]) -> "Operation":
+        """The operation for arrays of these types in the training mode."""
+        training = tls.training
+
+        def make() -> Operation:
+            return Operation(self._name, self._make_graph, _inputs_of(cells), training, self._mirror)
+
+        types = tuple([(c.shape, c._dtype) for c in cells])
+        operation = self._operations[training] = self._for_types.get_or((training, types), make)
+        return operation
 
 
 def _inputs_of(cells: Sequence[Array]) -> list[Node]:
@@ -135,7 +145,7 @@ class _Hidden(NamedTuple):
         return found
 
 
-class Operation:
+class Operation(CacheEntry):
     """A graph in one training mode, as an operator.
 
     Parameters

@@ -1,13 +1,14 @@
 """``mx.sym.Custom``: a custom operator as a node. Its `CustomOp` is created once per executor."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 
+from ..device import Device
 from ..dtype import NUMPY
 from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.ir import Node
+from ..ndarray.array import NDArray
 from ..ndarray.custom import (
     REGISTERED,
     CustomHandle,
@@ -163,10 +164,15 @@ class _Custom(SpecialNode):
         prop, first_state = _prop_of(node), _states(node).start
         op_type, operands = node.attrs["op_type"], arrays[:first_state]
         label = f"Custom({op_type})"
-        types = _types_of(node, label, [(a.shape, a.dtype) for a in operands])
+        given = [(a.shape, a.dtype) for a in operands]
+        types = _types_of(node, label, given)
         needs = backward_needs(label, prop, _names_of(node))
+
         # an object of the user may keep values from forward to backward: two executors must not share it
-        create = partial(CustomHandle, op_type, prop, replay.training, needs, types)
+        def create(device: Device, states: Sequence[NDArray]) -> CustomHandle:
+            # asked again if the last question was another: the property may keep its answer for `create_operator`
+            return CustomHandle(op_type, prop, replay.training, needs, _types_of(node, label, given), device, states)
+
         handle = replay.user_object(create, [h.node for h in node.inputs[first_state:]])
         results = G.user_forward(handle, *operands, types=tuple(types["out"]), needs=needs, label=label)
         return results if isinstance(results, tuple) else (results,)
