@@ -207,6 +207,7 @@ OTHERS = [
     "BACKEND_CPU",
     "BACKEND_GPU",
     "CACHE",
+    "CONNECTED",
     "CPU_WORKERS",
     "DATA",
     "FAKE_GPUS",

@@ -169,6 +169,27 @@ print(f"{{found.asnumpy()[0]:g}} summed")
 
 
 @pytest.mark.ci
+def test_a_process_that_a_worker_starts_is_told_that_it_cannot_join():
+    """Such as one of multiprocessing's way "spawn", which imports the script. In Open MPI it would crash, and the worker with it."""
+    program = """
+import subprocess, sys
+import mxnet as mx
+store = mx.kv.create("dist_sync")
+words = [sys.executable, "-c", "import twofold as mx; mx.kv.create('local'); mx.kv.create('dist_sync')"]
+done = subprocess.run(words, capture_output=True, text=True)
+assert "ClusterError: a process of the cluster has started this one, which cannot join it" in done.stderr, done.stderr
+store.init("a", mx.nd.zeros(2))
+store.push("a", mx.nd.ones(2))
+store.pull("a", out=(found := mx.nd.zeros(2)))
+print(f"{found.asnumpy()[0]:g} summed")
+"""
+    words = [sys.executable, "-m", "twofold", "launch", "-n", "2", "-c", program]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 summed") == 2
+
+
+@pytest.mark.ci
 def test_the_deaths_of_all_workers_are_a_failure():
     program = "import os, mxnet as mx; mx.kv.create('dist_sync'); os.kill(os.getpid(), 9)"
     words = [sys.executable, "-m", "twofold", "launch", "-n", "2", "--ft", "-c", program]

@@ -27,6 +27,9 @@ from .watch import Watch
 
 #: Variables with the number of processes: of this library's launcher, Open MPI, MPICH and Slurm.
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+#: The variable with the job and number of a process that has connected. Processes that it starts inherit its place in MPI, in which Open
+#: MPI crashes if they connect too.
+CONNECTED = "TWOFOLD_CONNECTED"
 #: Bytes that say what a process runs.
 IDENTITY = 256
 
@@ -84,7 +87,7 @@ def join() -> Cluster:
     Raises
     ------
     ClusterError
-        If the number of processes differs from the launcher's, or they run different versions.
+        If the number of processes differs from the launcher's, they run different versions, or a process of the cluster has started this.
     ParameterError
         If an environment variable that should hold a number of processes does not.
     SystemExit
@@ -118,10 +121,16 @@ def expected_processes(environment: Mapping[str, str]) -> int:
 
 
 def _connect(count: int, servers: int) -> Cluster:
+    job, _, starter = os.environ.get(CONNECTED, "").partition(" ")
+    if starter and job == os.environ.get("TWOFOLD_JOB") and starter != str(os.getpid()):
+        todo = "create stores only in processes that the launcher has started: put this below if __name__ == '__main__'"
+        raise ClusterError("a process of the cluster has started this one, which cannot join it", f"process {starter} of this job", todo)
     # The watcher must run before MPI starts: a process that waits there for one that never comes cannot end itself.
     end_if_stopped(patience=10 * SETTINGS.kv_timeout)
     note_connecting()
     everyone = mpi.world()
+    if "TWOFOLD_JOB" in os.environ:
+        os.environ[CONNECTED] = f"{os.environ['TWOFOLD_JOB']} {os.getpid()}"
     if everyone.size != count:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
         mpiexec, pmix = "start them with the mpiexec of that library: twofold launch", "srun --mpi=list must name pmix: or pass --hosts"
