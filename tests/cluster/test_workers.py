@@ -243,3 +243,18 @@ def test_a_store_of_a_single_worker(kind):
     store.pull("w", out=(out := mx.nd.zeros(2)))
     store.barrier()
     assert (out.asnumpy().tolist(), store.get_num_dead_node()) == ([2, 2], 0)
+
+
+def test_rows_of_an_earlier_gradient_are_not_updated_again():
+    """By a `Trainer` that updates the weights itself: the store gives it the rows of this step's gradient alone."""
+    embedding = mx.gluon.nn.Embedding(4, 1, sparse_grad=True)
+    embedding.initialize(mx.init.Zero())
+    store = mx.kv.create("dist_sync")
+    trainer = mx.gluon.Trainer(embedding.collect_params(), "sgd", {"learning_rate": 1}, kvstore=store, update_on_kvstore=False)
+    for row in (0, 1, 3):
+        with mx.autograd.record():
+            total = embedding(mx.nd.array([row])).sum()
+        total.backward()
+        trainer.step(1)
+        assert embedding.weight.grad().indices.asnumpy().tolist() == [row]
+    assert embedding.weight.data().asnumpy().reshape(-1).tolist() == [-1, -1, 0, -1]

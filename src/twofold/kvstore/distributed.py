@@ -175,7 +175,9 @@ class DistributedStore(KVStore):
         dense: tuple[list[Key], list[NDArray]] = ([], [])
         for k, x in zip(keys, merged, strict=True):
             if x.stype != "default" or self._compression is not None:
-                self._take(k, self._special_sum(k, x))
+                total = self._special_sum(k, x)
+                # of a gradient all rows are new: others would be those of an earlier step
+                self._take(k, total if is_gradient else self._with_stored_rows(k, total))
             else:
                 dense[0].append(k)
                 dense[1].append(x)
@@ -249,11 +251,10 @@ class DistributedStore(KVStore):
         parts = [adopted(NDArray, part, array.context) for part in (total, found)]
         return sparse_array(Sparse("row_sparse", array.shape, *parts), checked=True)
 
-    def _take(self, key: Key, merged: NDArray) -> None:
+    def _with_stored_rows(self, key: Key, total: NDArray) -> NDArray:
+        """What is stored after a push without an updater: other rows stay, as on MXNet's servers."""
         stored = self._of_key(key)
-        if self._updater is None and merged.stype == "row_sparse" and stored.stype == "row_sparse":
-            merged = _with_rows(stored, merged)  # other rows stay, as on MXNet's servers
-        super()._take(key, merged)
+        return _with_rows(stored, total) if total.stype == "row_sparse" and stored.stype == "row_sparse" else total
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Entry], outs: Sequence[Entry] | None = None) -> None:
         """`pushpull` of the gradients of several keys, summed in common buckets."""
