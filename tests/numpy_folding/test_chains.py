@@ -213,6 +213,30 @@ def test_warnings_that_are_collected_come_at_once():
     assert y[1] == 1.0
 
 
+def test_an_overflow_that_is_an_error_is_raised_by_the_operation(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import warnings\n"
+        "import numpy as np\n"
+        f"x = np.full({N}, 1e308)\n"
+        "warnings.simplefilter('error')\n"
+        "def added_to(y):\n"
+        "    y += x\n"
+        "for f in (lambda: x * 10, lambda: x + x, lambda: np.square(x), lambda: x.astype('f4'), lambda: added_to(x * 1.0)):\n"
+        "    try:\n"
+        "        f()\n"
+        "    except RuntimeWarning as error:\n"
+        "        print(error)\n"
+    )
+    expected, found = (
+        subprocess.run([sys.executable, *way, str(script)], capture_output=True, text=True, check=True, timeout=120)
+        for way in ((), ("-m", "twofold", "run", "--numpy"))
+    )
+    assert len(expected.stdout.splitlines()) == 5
+    assert found.stdout == expected.stdout
+    assert not found.stderr
+
+
 def test_different_chains_are_computed_at_the_same_time(monkeypatch):
     inside = threading.Barrier(2, timeout=60)
     compute = blocks.Blockwise.run

@@ -92,12 +92,15 @@ class State(NamedTuple):
         Whether operations may wait: no mode raises, calls a function or prints, so the moment of an error cannot be observed.
     is_quiet
         Whether division by zero and invalid operations are ignored.
+    overflow_raises
+        Whether overflow is warned of, and a filter makes the warning an error: a program may catch it where NumPy raises it.
     """
 
     modes: dict[str, str]
     handler: Any
     may_wait: bool
     is_quiet: bool
+    overflow_raises: bool
 
 
 def _variable() -> ContextVar[object] | None:
@@ -109,22 +112,30 @@ def _variable() -> ContextVar[object] | None:
 
 
 _VARIABLE = _variable()
-#: The last content of the variable, and its state.
-_last: tuple[object, State | None] = (None, None)
+#: The last content of the variable, list of warning filters, its length and first entry, and the state.
+_last: tuple[object, object, int, object, State | None] = (None, None, -1, None, None)
 
 
 def current() -> State:
     """The program's error state."""
     global _last
     content = _VARIABLE.get() if _VARIABLE is not None else None
-    last, known = _last
-    if content is not None and content is last and known is not None:
+    filters = warnings.filters
+    first = filters[0] if filters else None
+    last, seen, length, head, known = _last
+    if content is not None and content is last and filters is seen and len(filters) == length and first is head and known is not None:
         return known
     modes: Any = np.geterr()
     quiet = modes["divide"] == modes["invalid"] == "ignore"
-    found = State(modes, np.geterrcall(), WAITING_MODES.issuperset(modes.values()), quiet)
-    _last = content, found
+    raises = modes["over"] == "warn" and warnings_are_errors()
+    found = State(modes, np.geterrcall(), WAITING_MODES.issuperset(modes.values()), quiet, raises)
+    _last = content, filters, len(filters), first, found
     return found
+
+
+def warnings_are_errors() -> bool:
+    """Whether a filter turns the warnings of floating-point errors into exceptions."""
+    return any(action == "error" and issubclass(RuntimeWarning, cls) for action, _, cls, _, _ in warnings.filters)
 
 
 #: The interpreter's own list of filters; inside `warnings.catch_warnings` there is another.
@@ -140,7 +151,7 @@ def warnings_may_come_late() -> bool:
     first = filters[0] if filters else None
     if _seen[0] is filters and _seen[1] == len(filters) and _seen[2] is first:
         return _seen[3]
-    found = filters is _FILTERS and not any(action == "error" and issubclass(RuntimeWarning, cls) for action, _, cls, _, _ in filters)
+    found = filters is _FILTERS and not warnings_are_errors()
     _seen = filters, len(filters), first, found
     return found
 

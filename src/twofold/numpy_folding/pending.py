@@ -47,7 +47,7 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     if not state.may_wait:
         return ERRORS
     may_warn = typed.warns and not state.is_quiet
-    if may_warn and not error_state.warnings_may_come_late():
+    if (may_warn and not error_state.warnings_may_come_late()) or (state.overflow_raises and typed.kind[1].kind == "f"):
         return WARNS
     if SETTINGS.engine == "naive":
         return ENGINE
@@ -172,7 +172,9 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
     (typed, first), state = found, error_state.current()
     may_warn = typed.warns and not state.is_quiet
     # With nothing pending there is no chain to continue, and NumPy's own operator needs no memory for a result.
-    if not first or typed.kind != target.kind or not state.may_wait or (may_warn and not error_state.warnings_may_come_late()):
+    if not first or typed.kind != target.kind or not state.may_wait or (state.overflow_raises and typed.kind[1].kind == "f"):
+        return False
+    if may_warn and not error_state.warnings_may_come_late():
         return False
     if chain.issued - first >= LONGEST:
         shorten((target, other))
