@@ -142,6 +142,15 @@ def test_a_monitor_sees_batches_of_every_size() -> None:
         assert [name for _, name, _ in monitor.toc() if name.endswith("output")] == ["fc2_output"]
 
 
+def test_a_monitor_lists_each_parameter_once_after_batches_of_other_sizes() -> None:
+    module, monitor = bound(mx), mx.mon.Monitor(1, pattern="fc2_weight")
+    module.install_monitor(monitor)
+    for rows in ((0, 4), (4, 10), (0, 4)):
+        monitor.tic()
+        module.forward(batch(mx, *rows))
+        assert [name for _, name, _ in monitor.toc()] == ["fc2_weight"]
+
+
 def test_a_custom_store_without_an_optimizer_sums_gradients() -> None:
     class Summing(mx.kv.KVStoreBase):
         type = "summing"

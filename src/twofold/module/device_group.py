@@ -141,6 +141,7 @@ class DeviceGroup:
             self._set_shapes(*before)
             raise
         self._cache[key] = self.execs = new
+        self._list_current()
         while len(self._cache) > MAX_CACHED_SHAPES:  # the least recently used set is first
             del self._cache[next(iter(self._cache))]
 
@@ -397,3 +398,11 @@ class DeviceGroup:
         for executors in self._cache.values():
             for executor in executors:
                 mon.install(executor)
+        self._list_current()
+
+    def _list_current(self) -> None:
+        """Have monitors list the arguments of the executors in use: those for other shapes have the same parameters."""
+        own = {id(executor) for executors in self._cache.values() for executor in executors}
+        for monitor in self._monitors:
+            if hasattr(monitor, "exes"):
+                monitor.exes = [executor for executor in monitor.exes if id(executor) not in own] + self.execs
