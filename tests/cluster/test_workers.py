@@ -108,7 +108,7 @@ def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
         np.testing.assert_array_equal(other[name], first[name])
 
 
-@pytest.mark.parametrize("end", later_in_ci(["raise ValueError('bad input')", "raise SystemExit(3)"]))
+@pytest.mark.parametrize("end", later_in_ci(["raise ValueError('bad input')", "raise SystemExit(3)", "import os; os._exit(9)"]))
 def test_workers_go_on_without_one_whose_program_fails(end):
     program = f"""
 import mxnet as mx

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from ..config import SETTINGS
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder, number_in
@@ -12,6 +13,7 @@ from ..stopped_process import end_if_stopped, note_failed, note_status
 
 #: The environment variable with the process that the launcher started. Programs that this process starts do not belong to the cluster.
 PROGRAM = "TWOFOLD_PROGRAM"
+_exit = os._exit
 
 
 @contextmanager
@@ -27,6 +29,8 @@ def failing_together() -> Iterator[None]:
         # children inherit the variable, which shows them that they are not the program
         os.environ.setdefault(PROGRAM, str(os.getpid()))
     process = os.getpid()
+    if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1":
+        os._exit = _exit_alone
     try:
         yield
     except BaseException as error:
@@ -55,6 +59,14 @@ def _end_after(error: BaseException, is_fork: bool) -> None:
     elif code is not None and not isinstance(code, int):
         print(code, file=sys.stderr)
     (_end_fork if is_fork else _end_all)(status)
+
+
+def _exit_alone(status: int) -> NoReturn:
+    """``os._exit`` with ``--ft``: a status other than 0 is noted, and the process ends in the way of which the others are told."""
+    if status and os.environ.get(PROGRAM) == str(os.getpid()) and _is_one_of_several():
+        note_status(status & 255 or 1)
+        status = 0  # see `_end_all`
+    _exit(status)
 
 
 def _end_fork(status: int) -> None:
