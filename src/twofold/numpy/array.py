@@ -103,11 +103,15 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
+        if self._held.__class__ is PLAIN:
+            return self._held.strides
         return tuple(s * self.itemsize for s in self._strided.strides)
 
     @property
     def flags(self) -> Any:
         """NumPy's record of the memory layout; as for any view, ``owndata`` is false."""
+        if self._held.__class__ is PLAIN:
+            return self._held.view().flags
         # only shape and strides count: a one-element dummy stands for memory that may be on a device or not computed yet
         writeable = not is_view(self) or all(bound_op.op.writes_through for bound_op in self._chain)
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
@@ -127,7 +131,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     @property
     def flat(self) -> "ndarray":
         """The elements in row-major order: a view if the memory layout allows it, else a read-only copy."""
-        if self._strided.reshaped((self.size,)) is not None:
+        if not is_view(self) or self._strided.reshaped((self.size,)) is not None:
             return self.reshape(-1)
         # writes to a copy would not reach this array: a broadcast view refuses them
         return self.copy().reshape(-1)._view(broadcast_to.bind(shape=(self.size,)))

@@ -198,7 +198,7 @@ def attach() -> None:
         "__array_function__": _array_function,
     }
     own |= {name: vars(Array)[name] for name in ("size", "ndim")}  # where machine code may take their place
-    own |= {name: _by_numpy(name) for name in BY_NUMPY}
+    own |= {name: in_short(name, _by_numpy(name), getattr(np.ndarray, name)) for name in BY_NUMPY}
     for module, names in METHODS.items():
         own |= {name: in_short(name, getattr(module, name), getattr(np.ndarray, name)) for name in names.split()}
     own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy", "flatten")}

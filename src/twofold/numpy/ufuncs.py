@@ -166,6 +166,8 @@ class ufunc:  # NumPy's name
         names = [name_of_operand(v) for v in values]
         wanted = {} if dtype is None else {"dtype": dtype_name(dtype), "casting": casting}
         loop = loop_dtypes(self.__name__, *names, **wanted)
+        if names == list(loop) and all(isinstance(v, ndarray) for v in values):
+            return values
         values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[d]) for v, d in zip(values, loop, strict=True)])
         return [v.astype(d, copy=False) for v, d in zip(values, loop, strict=True)]
 
@@ -301,7 +303,7 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
 
 
 #: Composed functions that round nothing, and are NumPy's where arrays are ready.
-EXACT = frozenset({"fabs", "positive"})
+EXACT = frozenset({"fabs", "fmax", "fmin", "heaviside", "positive"})
 #: The ufuncs with a short ``__call__``, each of a class of its own.
 _SHORT: list[Any] = []
 
@@ -329,6 +331,7 @@ def function_of(name: str) -> ufunc:
     methods: dict[str, object] = {"__call__": ufunc._machine_code or found._by_python, "__slots__": ()}
     if numpys.nin == 2 and numpys.nout == 1:
         methods["accumulate"] = staticmethod(short_call(found.accumulate, numpys.accumulate))
+        methods["reduceat"] = staticmethod(short_call(found.reduceat, numpys.reduceat))
     found.__class__ = type(name, (ufunc,), methods)
     _SHORT.append(found)
     return found
