@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,6 +54,8 @@ def run_block(block: Block, name: str, namespace: dict[str, Any]) -> Iterator[st
 
 def run_page(path: Path) -> list[str]:
     """Run all Python blocks of a page in order; returns the mismatches in their output."""
+    # where errors of floating-point numbers are exceptions, arrays of `run --numpy` do not wait
+    warnings.filterwarnings("default", category=RuntimeWarning)
     namespace: dict[str, Any] = {"__name__": "page"}
     found = [block for block in blocks(path.read_text(encoding="utf-8")) if block.language == "python"]
     return [wrong for block in found for wrong in run_block(block, path.name, namespace)]

@@ -131,7 +131,7 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
     for cls, slots in classes.slots.items():
         words |= _slots(cls, slots)
-    words |= {"GAPS": classes.gaps, "DEFERRED": classes.deferred, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
+    words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
     head = own.machine.head
     words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1, "ORDER": head + DTYPE + 2}

@@ -77,8 +77,8 @@ class ArrayClasses(NamedTuple):
     slots
         The slots by class and name. ``_held`` of an array has its content, None in a view; others are those of views. ``data`` of a value
         has NumPy's array if that is ready, ``entry`` is None if it is on no tape, and ``device`` says where it is; it may be written if
-        ``producer`` and ``sharing`` are None and ``writers`` is 0. ``_numpys`` of a ufunc
-        has NumPy's, ``_operands`` how many operands are looked at, and ``_by_python`` what is called for others.
+        ``producer`` and ``sharing`` are None and ``writers`` is 0. ``_numpys`` of a ufunc has NumPy's, ``_operands`` how many operands are
+        looked at, and ``_by_python`` what is called for others.
     reductions
         NumPy's functions of an array and an axis (None: all of them) by the names of methods.
     scalars
@@ -87,8 +87,6 @@ class ArrayClasses(NamedTuple):
         What a transposed matrix and a reshaped array have in the slot ``_key``.
     gaps
         Elements up to which a part is copied, if it has gaps, before it is computed with.
-    deferred
-        Elements from which an operation waits.
     host
         The device of NumPy's arrays.
     entered
@@ -105,7 +103,6 @@ class ArrayClasses(NamedTuple):
     axes_reversed: object
     reshaped: object
     gaps: int
-    deferred: int
     host: object
     entered: list[Any]
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..backend.host_code import ArrayClasses, Methods
 from ..calls import short
-from ..config import SETTINGS
 from ..device import CPU, ENTERED
 from ..imperative.cell import HOST, Value
 from ..imperative.element import NATIVE
@@ -119,8 +118,7 @@ def _exchange(old: Methods, new: Methods) -> None:
 def classes() -> ArrayClasses:
     """What the methods have to know."""
     slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
-    limits = GAPS, SETTINGS.defer_elements
-    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, RESHAPED, *limits, CPU, ENTERED)
+    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, RESHAPED, GAPS, CPU, ENTERED)
 
 
 def _reductions() -> dict[str, Callable[..., Any]]:

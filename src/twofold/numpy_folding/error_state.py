@@ -134,8 +134,14 @@ def current() -> State:
 
 
 def warnings_are_errors() -> bool:
-    """Whether a filter turns the warnings of floating-point errors into exceptions."""
-    return any(action == "error" and issubclass(RuntimeWarning, cls) for action, _, cls, _, _ in warnings.filters)
+    """Whether a filter turns the warnings of floating-point errors, or some of them, into exceptions."""
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is module is None and not line:  # it decides for all of them
+                return False
+    return False
 
 
 #: The interpreter's own list of filters; inside `warnings.catch_warnings` there is another.

@@ -228,7 +228,7 @@ look:
   br i1 %is.ready, label %measure, label %python.way
 measure:
   %n = call i64 @elements(ptr %v, i32 0)
-  %is.small = icmp slt i64 %n, $DEFERRED
+  %is.small = icmp slt i64 %n, $GAPS
   br i1 %is.small, label %run, label %python.way
 run:
   store ptr %v, ptr %one
