@@ -15,6 +15,10 @@ WHY_NOT = {
         "tests/ops/test_conformance.py",
     ),
     "methods in machine code serve arrays of the CPU": ("tests/numpy/test_machine_code",),
+    "buffers are memory of the CPU": (
+        "tests/numpy/test_memory_of_arrays.py::test_memory",
+        "tests/numpy/test_memory_of_arrays.py::test_an_array_whose_memory_is_shown_keeps_its_size",
+    ),
     "counts the frames and buffers of the CPU's inline path": (
         "tests/ndarray/test_hot_paths.py",
         "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",

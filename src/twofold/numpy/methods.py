@@ -11,7 +11,7 @@ from ..calls.host_calls import refuse_cut, to_numpy
 from ..calls.ufuncs import array_ufunc
 from ..dtype import COMPLEX
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array
+from ..imperative.array import Array, adopted
 from ..imperative.cell import PINNED, PLAIN, Value, is_view
 from ..ndarray.types import ArrayLike, Shape
 from ..signal_handlers import unless_signalled
@@ -33,7 +33,7 @@ METHODS = {
     linear: "dot",
 }
 #: Methods that NumPy computes on the host.
-BY_NUMPY = ("argpartition", "choose", "searchsorted", "tobytes")
+BY_NUMPY = ("argpartition", "choose", "dump", "dumps", "searchsorted", "tobytes", "tofile")
 
 
 def _real(self: ndarray) -> ndarray:
@@ -177,14 +177,70 @@ def _by_numpy(name: str) -> Callable[..., Any]:
 
 def _set_shape(self: ndarray, value: Shape) -> None:
     """Reshape an array in place, as NumPy does, if nothing else sees its memory."""
+    _refuse_if_seen(self, "shape: an array keeps its shape", value, "write x = x.reshape(shape)")
+    self._content = self.reshape(value).copy()._content
+
+
+def _resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
+    """Give an array another shape in place: the first of its elements, then zeros.
+
+    Parameters
+    ----------
+    *new_shape
+        Sizes, or one tuple of sizes.
+    refcheck
+        Has no effect: an array that shares its memory is never resized.
+
+    Raises
+    ------
+    ParameterError
+        If the array is recorded, or shares its memory.
+    """
+    shape = new_shape[0] if len(new_shape) == 1 else new_shape
+    _refuse_if_seen(self, "resize: an array keeps its size", shape, "copy its elements into np.zeros(shape)")
+    host = np.zeros(shape, self.dtype)
+    count = min(host.size, self.size)
+    host.reshape(-1)[:count] = to_numpy(self).reshape(-1)[:count]
+    self._content = adopted(ndarray, host, self.context)._content
+
+
+def _refuse_if_seen(self: ndarray, what: str, value: object, todo: str) -> None:
     v = self._content
     is_bound = isinstance(v, Value) and (v.sharing is PINNED or v.entry is not None)
     # only its views know that they are views of it: the search takes milliseconds
     if is_bound or is_view(self) or any(isinstance(x, Array) and is_view(x) and x._base is self for x in gc.get_referrers(self)):
         given = f"shape {self.shape}, to become {value}"
-        todo = "write x = x.reshape(shape)"
-        raise ParameterError("shape: an array keeps its shape if it is recorded, or shares memory with a view or other code", given, todo)
-    self._content = self.reshape(value).copy()._content
+        raise ParameterError(f"{what} if it is recorded, or shares memory with a view or other code", given, todo)
+
+
+def _byteswap(self: ndarray, inplace: bool = False) -> ndarray:
+    """The elements with the order of their bytes reversed, as elements of the same dtype; written to the array itself with ``inplace``."""
+    swapped = by_numpy(np.ndarray.byteswap, (self,), {})
+    if inplace:
+        self[...] = swapped
+        return self
+    return swapped
+
+
+def _setflags(self: ndarray, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+    """Does nothing if the flags are so already.
+
+    Raises
+    ------
+    ParameterError
+        If the array would have to become another one.
+    """
+    flags = self.flags
+    if (write is not None and bool(write) != flags.writeable) or align is False or uic:
+        todo = "np.broadcast_to(x, x.shape) is a view that is read-only" if write is not None and not write else "write to a copy"
+        raise ParameterError("setflags: an array's flags cannot be changed", f"write={write}, align={align}, uic={uic}", todo)
+
+
+def _exported(self: ndarray) -> np.ndarray:
+    """NumPy's array over the array's memory, which it keeps alive and which sees later writes."""
+    if not self.context.is_host:
+        raise ParameterError("data: the memory is not the CPU's", str(self.context), "copy the array with asnumpy()")
+    return np.from_dlpack(self)
 
 
 def attach() -> None:
@@ -194,6 +250,11 @@ def attach() -> None:
         "real": property(_real, _set_real),
         "shape": property(vars(Array)["shape"].fget, _set_shape),
         "imag": property(_imag, _set_imag),
+        "data": property(lambda self: _exported(self).data, doc="The memory as a `memoryview`, which sees later writes."),
+        "ctypes": property(lambda self: _exported(self).ctypes, doc="The memory for functions of `ctypes`, as NumPy gives it."),
+        "resize": _resize,
+        "byteswap": _byteswap,
+        "setflags": _setflags,
         "__array_ufunc__": generated(array_ufunc, {"general": _array_ufunc, "direct": _direct}),
         "__array_function__": _array_function,
     }
