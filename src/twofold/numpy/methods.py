@@ -240,7 +240,8 @@ def _exported(self: ndarray) -> np.ndarray:
     """NumPy's array over the array's memory, which it keeps alive and which sees later writes."""
     if not self.context.is_host:
         raise ParameterError("data: the memory is not the CPU's", str(self.context), "copy the array with asnumpy()")
-    return np.from_dlpack(self)
+    shown: Any = self
+    return np.from_dlpack(shown)
 
 
 def attach() -> None:
