@@ -200,7 +200,7 @@ def an_axis_that_does_not_exist():
     np.ones((2, 3)).mean(axis=2)
 
 
-@mistake("axes don't match array: given axes (0, 0) of shape (2, 3); name each axis once")
+@mistake("axes don't match array: given axes (0, 0) of an array with 2 axes; name each axis once")
 def axes_that_are_no_permutation():
     np.ones((2, 3)).transpose(0, 0)
 

@@ -18,10 +18,13 @@ NATIVE = frozenset(dtype.type for dtype in NUMPY.values() if dtype.isbuiltin == 
 
 
 class Absent:
-    """Hides a member of a base class."""
+    """Hides a member of a base class, whose name it is given."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
-        raise AttributeError
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
 
 
 def _number_of(array: Any) -> Any:

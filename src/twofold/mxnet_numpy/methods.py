@@ -8,6 +8,7 @@ import numpy as np
 
 from ..assembly import attach_method
 from ..errors import OperatorError
+from ..imperative.element import Absent
 from ..ndarray.array import NDArray
 from ..ndarray.types import Order
 from ..numpy.array import ndarray as numpy_array
@@ -91,6 +92,10 @@ def _array_function(self: ndarray, function: Callable[..., Any], types: object, 
     return (ENTERED.get(function) or _counterpart(function))(*args, **options)
 
 
+#: Members of NumPy's arrays that MXNet's have not: programs tell a parameter from an array by ``data``.
+NUMPYS_ALONE = ("byteswap", "ctypes", "data", "dump", "dumps", "resize", "setflags", "tofile")
+
+
 class NoSuchMethod(OperatorError):
     """A method that only arrays of ``mx.nd`` have."""
 
@@ -114,6 +119,8 @@ def attach() -> None:
     found |= {name: _refused(name) for name in legacy}
     for name, method in found.items():
         attach_method(ndarray, name, method)
+    for name in NUMPYS_ALONE:
+        setattr(ndarray, name, Absent(name))
 
 
 attach()

@@ -403,7 +403,7 @@ class ndarrayElement(ElementMixin, ndarray):
     __slots__ = ()
     _ordinary: ClassVar[Any] = ndarray
     #: NumPy's scalars leave an operator to an operand of higher priority that has no ufuncs of its own; ufuncs convert that to a scalar.
-    __array_ufunc__ = Absent()
+    __array_ufunc__ = Absent("__array_ufunc__")
 
     def __bool__(self) -> bool:
         return bool(self._raw)
