@@ -310,6 +310,10 @@ class NumpyNamespace(Referenced):
     @staticmethod
     @_in_float32
     def einsum(*arrays, subscripts):
+        kind = arrays[0].dtype
+        if any(a.dtype is not kind for a in arrays):  # products of some of the arrays alone would be of their dtype
+            kind = np.result_type(*arrays)
+            arrays = [a.astype(kind, copy=False) for a in arrays]
         out = _contraction(subscripts, *map(_shape, arrays))(*arrays)
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 

@@ -257,7 +257,15 @@ def _bind(key: object, a: np.ndarray, b: np.ndarray, pairs: bool = False) -> Pro
 
 
 def _product_of(a: np.ndarray, b: np.ndarray, pairs: bool) -> Product:
-    """The fastest product for operands of these layouts."""
+    """The fastest product for operands of these layouts.
+
+    Raises
+    ------
+    ValueError
+        If their inner sizes differ: the machine code of a product trusts that they do not.
+    """
+    if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
+        raise ValueError(f"inner sizes differ: {a.shape} and {b.shape}")
     library = blas()
     if library is None or a.dtype.char not in "fdFD" or not a.dtype.isnative or a.dtype != b.dtype:
         return _nothing if pairs else _by_numpy

@@ -386,3 +386,19 @@ print("llvmlite" in sys.modules, bool((first == last).all()))
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "TWOFOLD_JIT": "1"}
     )
     assert ran.stdout.splitlines() == ["False", f"{WITH_MACHINE_CODE} True"]
+
+
+@pytest.mark.parametrize(
+    "shapes", [((60, 70), (60, 70)), ((60, 70), (90, 70)), ((60, 1000), (1, 1000)), ((3, 60, 70), (3, 60, 70)), ((600, 700), (600,))]
+)
+@pytest.mark.parametrize("jit", WAYS)
+def test_operands_that_do_not_fit_are_refused(shapes, jit, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", jit)
+    monkeypatch.setattr(products, "PATIENCE", 0)
+    products._bound.clear()
+    a, b = map(mx.np.ones, shapes)
+    for product in (lambda: a @ b, lambda: mx.np.matmul(a, b), lambda: a.astype("float32") @ b.astype("float32")):
+        with pytest.raises(mx.MXNetError, match="sizes"):
+            product().wait_to_read()
+    with pytest.raises(ValueError, match="inner sizes differ"):
+        multiply(np.ones(shapes[0]), np.ones(shapes[1]))

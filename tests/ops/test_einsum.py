@@ -56,3 +56,31 @@ def test_einsum_matches_numpy(subscripts: str, shapes: list[tuple[int, ...]]):
 def test_invalid_subscripts_are_rejected(subscripts: str, shapes: list[tuple[int, ...]]):
     with pytest.raises(mx.MXNetError, match="einsum"):
         mx.nd._internal._npi_einsum(*[mx.nd.ones(shape) for shape in shapes], subscripts=subscripts)
+
+
+TURNED = [
+    ("ij,kl->ljik", (20, 20), (20, 20)),
+    ("ijk,jil->jki", (8, 8, 17), (8, 8, 30)),
+    ("ij,jk->ki", (40, 30), (30, 50)),
+    ("i,j->ji", (9,), (5,)),
+]
+
+
+@pytest.mark.parametrize(("subscripts", "shapes"), [(s, shapes) for s, *shapes in TURNED])
+def test_results_have_memory_of_their_own_in_row_major_order(subscripts: str, shapes: list[tuple[int, ...]]):
+    arrays = operands(tuple(shapes))
+    want = np.einsum(subscripts, *arrays)
+    found = mx.np.einsum(subscripts, *map(mx.np.array, arrays))
+    flat = found.reshape(-1)
+    flat[1] = 7.0
+    found.ravel()[2] = 8.0
+    assert (found.ravel()[1], flat[2]) == (7.0, 8.0)
+    weight = np.random.default_rng(1).uniform(size=want.shape)
+    got = (mx.np.einsum(subscripts, *map(mx.np.array, arrays)) * mx.np.array(weight) + 1.0) * 2.0
+    np.testing.assert_allclose(got.asnumpy(), (want * weight + 1.0) * 2.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [100, 6000])
+def test_operands_of_different_dtypes_are_cast_before_any_is_multiplied(n: int):
+    hundred, one = np.full(n, 100, "int8"), np.ones(n)
+    assert float(mx.np.einsum("i,i,i->", mx.np.array(hundred), mx.np.array(hundred), mx.np.array(one))) == 10_000.0 * n

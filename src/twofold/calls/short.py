@@ -301,6 +301,9 @@ def contracted(subscripts, /, *arrays, **options):
         if ready is not None:
             try:
                 v = contract(subscripts, ready)
+                if v.__class__ is PLAIN and v.ndim:
+                    v = contiguous(v)
+                    return_small(v)
                 return_result(v)
             except unless_signalled(REFUSED):
                 pass

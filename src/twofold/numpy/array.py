@@ -103,9 +103,8 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
-        if self._held.__class__ is PLAIN:
-            return self._held.strides
-        return tuple(s * self.itemsize for s in self._strided.strides)
+        v = self._held
+        return v.strides if v.__class__ is PLAIN else tuple(s * self.itemsize for s in self._strided.strides)
 
     @property
     def flags(self) -> Any:
@@ -276,18 +275,19 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     def transpose(self, *axes: int | Sequence[int] | None) -> "ndarray":
         """A view with the axes in the given order, reversed by default."""
         given: Any = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
-        return self._permuted_view(None if given is None else order_of_axes(self.ndim, *given))
+        return self._permuted_view(None if given is None else order_of_axes(self.ndim, *map(index, given)))
 
     def _permuted_view(self, order: Sequence[int] | None) -> "ndarray":
-        return self.T if order is None else self._view(primitive_shape.permute_dims.bind(axes=order))
+        if order is None:  # a derived class may have another `T`
+            return self.T if self.__class__ is ndarray else self._reversed()
+        return self._view(primitive_shape.permute_dims.bind(axes=order))
 
     def _reversed(self) -> "ndarray":
-        """`T` of arrays whose memory is not at hand."""
-        return self._view(primitive_shape.permute_dims.bind(axes=tuple(range(self.ndim))[::-1]))
+        return self._permuted_view(tuple(range(self.ndim))[::-1])
 
     def swapaxes(self, axis1: int, axis2: int) -> "ndarray":
         """A view with two axes swapped."""
-        return self._permuted_view(swapped_axes(self.ndim, axis1, axis2))
+        return self._permuted_view(swapped_axes(self.ndim, index(axis1), index(axis2)))
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> "ndarray":
         """A view without axes of size 1 (the given ones, or all)."""

@@ -67,7 +67,7 @@ def distinct_axes(axis: int | Iterable[int], ndim: int, name: str = "axis") -> S
     return axes
 
 
-@lru_cache(4096, typed=True)
+@lru_cache(4096)
 def order_of_axes(ndim: int, *axes: int) -> Shape | None:
     """All axes of an array counted from the front, in the order given; None if that reverses them.
 
@@ -82,7 +82,7 @@ def order_of_axes(ndim: int, *axes: int) -> Shape | None:
     return None if order == tuple(range(ndim))[::-1] else order
 
 
-@lru_cache(4096, typed=True)
+@lru_cache(4096)
 def swapped_axes(ndim: int, axis1: int, axis2: int) -> Shape | None:
     """All axes of an array with two of them exchanged; None if that reverses them.
 
