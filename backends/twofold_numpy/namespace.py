@@ -29,7 +29,7 @@ BFLOAT16 = NUMPY["bfloat16"]
 BLOCK = 65_536
 #: If the product of two operands' sizes is less, their matrix product is small, whatever their shapes. This cheap test comes first.
 SMALL_SIZES = 1 << 24
-_shape = attrgetter("shape")
+_shape, _dtype = attrgetter("shape"), attrgetter("dtype")
 #: The most products of which NumPy makes a sum by Einstein's convention in one loop.
 SMALL_SUM = 1 << 12
 #: The axes of a reduction.
@@ -310,8 +310,7 @@ class NumpyNamespace(Referenced):
     @staticmethod
     @_in_float32
     def einsum(*arrays, subscripts):
-        kind = arrays[0].dtype
-        if any(a.dtype is not kind for a in arrays):  # products of some of the arrays alone would be of their dtype
+        if len(set(map(_dtype, arrays))) > 1:  # products of some of the arrays alone would be of their dtype
             kind = np.result_type(*arrays)
             arrays = [a.astype(kind, copy=False) for a in arrays]
         out = _contraction(subscripts, *map(_shape, arrays))(*arrays)
