@@ -10,7 +10,7 @@ from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import cls, content, element, native, new_array, return_result
-from .short import BFLOAT16, REFUSED, device_is_chosen, general, numpys
+from .short import BFLOAT16, REFUSED, device_is_chosen, general, numpys, return_kept
 
 #: The operator's function for contents of any kind.
 function: Function = FREE
@@ -152,7 +152,7 @@ def where(condition, x: Any = MISSING, y: Any = MISSING, /, *more, **options):
         ):
             try:
                 v = numpys(a, b, c)
-                return_result(v)
+                return_kept(v)
             except unless_signalled(REFUSED):
                 pass
     return general(condition, *(() if x is MISSING else (x,) if y is MISSING else (x, y)), *more, **options)
