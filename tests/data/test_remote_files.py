@@ -545,7 +545,7 @@ def callables() -> Iterator[tuple[str, Callable[..., object]]]:
             yield f"{place}.{each}", found
             if inspect.isclass(found):
                 members = dict.fromkeys(k for kind in found.__mro__ if kind.__module__ == info.name for k in vars(kind))
-                yield from ((f"{place}.{each}.{k}", getattr(found, k)) for k in members if not k.startswith("_"))
+                yield from ((f"{place}.{each}.{k}", getattr(found, k)) for k in members if not k.startswith("_") and hasattr(found, k))
 
 
 def test_every_parameter_that_names_a_file_is_tried():
