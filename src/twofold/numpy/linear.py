@@ -150,7 +150,7 @@ def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
     """The result of einsum for one array if nothing is summed: a view, read-only if it has to be a copy. None if it adds."""
     order = _order(subscripts, x.ndim)
     if order is None or len(order) == x.ndim:
-        return None if order is None else x.T if order == tuple(range(x.ndim))[::-1] else x.transpose(order)
+        return None if order is None else x.transpose(order)
     view = diagonal_view(x) if x.ndim == 2 and len(set(x.shape)) == 1 else None
     return read_only(run(sum_of_products, x, subscripts=subscripts)) if view is None else view
 

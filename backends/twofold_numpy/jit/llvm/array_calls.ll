@@ -98,9 +98,7 @@ scalar.first:
 only:
   br i1 %is.one, label %number.only, label %python.way
 number.only:
-  %x.float = call i1 @is_a(ptr %x, i64 $FLOAT)
-  %x.int = call i1 @is_a(ptr %x, i64 $INT)
-  %x.number = or i1 %x.float, %x.int
+  %x.number = call i1 @is_number(ptr %x)
   br i1 %x.number, label %compute, label %python.way
 compute:
   %keeps = phi i1 [ false, %first ], [ false, %last.look ], [ true, %scalar.first ], [ false, %number.only ]

@@ -310,6 +310,7 @@ narrow:
   %is.view = call i1 @is_plain(ptr %view)
   br i1 %is.view, label %again, label %no.view
 no.view:
+  call void @Py_DecRef(ptr %view)
   call void @PyErr_Clear()
   br label %python.way
 again:

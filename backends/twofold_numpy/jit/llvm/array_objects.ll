@@ -76,6 +76,14 @@ define internal i1 @is_a(ptr %object, i64 %class) nounwind alwaysinline {
   ret i1 %is
 }
 
+; Whether an object is a number of Python's.
+define internal i1 @is_number(ptr %object) nounwind alwaysinline {
+  %is.float = call i1 @is_a(ptr %object, i64 $FLOAT)
+  %is.int = call i1 @is_a(ptr %object, i64 $INT)
+  %is = or i1 %is.float, %is.int
+  ret i1 %is
+}
+
 ; Whether the content of a slot is NumPy's array. Empty slots are null.
 define internal i1 @is_plain(ptr %content) nounwind alwaysinline {
   %is.empty = icmp eq ptr %content, null
@@ -292,9 +300,7 @@ array:
   %content = call ptr @content(ptr %y, i1 %packed)
   ret ptr %content
 other:
-  %is.float = call i1 @is_a(ptr %y, i64 $FLOAT)
-  %is.int = call i1 @is_a(ptr %y, i64 $INT)
-  %is.number = or i1 %is.float, %is.int
+  %is.number = call i1 @is_number(ptr %y)
   br i1 %is.number, label %found, label %element
 element:
   %is.element = call i1 @is_a(ptr %y, i64 $ELEMENT)
