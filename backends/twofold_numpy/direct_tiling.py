@@ -11,9 +11,10 @@ from .products import CUT, MULTIPLICATION
 #: Most places of a band's results, which stay in the L2 cache like its rows (`planes.BAND`) while all filters are computed; and the places
 #: whose results stay in the L1 cache until an epilogue reads them.
 PLACES, CHUNK = 1024, 192
-#: For weights in panels: their bytes for a range of filters, which stay in the L2 cache; the places of a tile of results, and of one at the
-#: end of a run; the most places that are computed without being cut into chunks, and those of chunks otherwise, the best first.
-PANELS, LONG, SHORT, WHOLE, CHUNKS = 512 << 10, 14, 7, 256, (112, 98, 126, 84, 140, 70)
+#: The bytes of weights in panels for a range of filters, which stay in the L2 cache.
+PANELS = 512 << 10
+#: The bytes of results of several panels that are computed from the same tiles of the image.
+TILE = 256 << 10
 #: The time of copying a vector, with strides of one, two and more, and of beginning a band, in multiply-adds of a vector.
 COPY, BAND_COST = (4, 8, 48), 1
 #: The share of the multiplications that planes without gaps have to spare, times the lanes of a vector, for each plane that there is
@@ -33,12 +34,45 @@ WORDS = (
     *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread", "is.tiled", "is.long"),
     *("groups", "bands", "band.rows", "ranges", "range.filters", "filters"),
     *("image.step", "data.group.step", "channel.step", "row.step", "column.step", "image.rows", "channels"),
-    *("weight.group.step", "weight.step", "weight.inner", "is.packed", "panels.offset"),
+    *("weight.group.step", "weight.step", "weight.inner", "is.packed", "panels.offset", "sums.offset", "together"),
     *("out.image.step", "out.group.step", "out.step", "out.row.step"),
     *("out.rows", "out.columns", "pitch", "chunk.places", "stride", "epilogue", "taps", "copied.rows"),
 )
 #: Whether weights are read in panels: not at all, after they have been packed, or as they are given.
 Panels = Literal["none", "packed", "given"]
+
+
+class PanelTiles(NamedTuple):
+    """How results are computed whose weights are in panels.
+
+    Attributes
+    ----------
+    long, short
+        The places of a tile, and of one at the end of a run: its sums and their operands fit the registers.
+    whole, chunks
+        The most places that are computed without being cut into chunks, and those of chunks otherwise, the best first.
+    filters
+        The most filters whose sums are computed from the same tile of the image.
+    stretch
+        The most places whose sums are in memory between two ranges of taps; 0 if all taps are added at once.
+    """
+
+    long: int
+    short: int
+    whole: int
+    chunks: tuple[int, ...]
+    filters: int
+    stretch: int
+
+
+#: With vectors of 512 bits, and with narrower ones, of which fewer hold sums.
+WIDE_TILES = PanelTiles(14, 7, 256, (112, 98, 126, 84, 140, 70), 32, 0)
+NARROW_TILES = PanelTiles(6, 3, 216, (192, 168, 204, 144, 216, 120), 256, 216)
+
+
+def panel_tiles(vector: int) -> PanelTiles:
+    """The tiles for vectors of so many bytes."""
+    return WIDE_TILES if vector == 64 else NARROW_TILES
 
 
 class DirectTiling(NamedTuple):
@@ -88,7 +122,7 @@ def tiling_of(
     panels
         Whether weights are read in panels (`jit.panels`), and whether they are packed for that or given like that.
     """
-    kernel, block, in_panels = p.places, tile[0], panels != "none"
+    kernel, block, in_panels, panel = p.places, tile[0], panels != "none", panel_tiles(vector)
     taps = p.channels * len(kernel)
     (rows, columns), (height, width) = p.out, p.size
     copies = p.reads_padding or p.stride != (1, 1)
@@ -105,7 +139,7 @@ def tiling_of(
     plane_rows = band + deep
     channel = len(phases) * plane_rows * pitch if copies else height * width
     run = (band - 1) * pitch + columns
-    chunk = run if spreads else _panel_chunk(rows, columns, band) if in_panels else _chunk(run, tile[1] * vector // ITEM)
+    chunk = run if spreads else _panel_chunk(rows, columns, band, panel) if in_panels else _chunk(run, tile[1] * vector // ITEM)
     in_tiles = in_tiles or spreads
     # whole vectors, because machine code writes no less
     row = vector * -(-ITEM * min(run, chunk) // vector)
@@ -113,11 +147,16 @@ def tiling_of(
     copied = vector * -(-ITEM * (p.channels * channel + vector // ITEM) // vector) if copies else 0
     units = p.n * p.groups * bands
     ranges, filters = ranges_of(units, pieces, p.filters, block, PANELS // (ITEM * taps) if in_panels else None)
-    tiles = copied + (row * block if in_tiles else 0)
+    # filters that are computed together, as far as a tile of their results stays in the L2 cache
+    together = max(block, min(panel.filters, TILE // row) // block * block) if in_panels else block
+    tiles = copied + (row * together if in_tiles else 0)
+    sums = tiles + (ITEM * panel.stretch * together if in_panels else 0)
     words = {
         "items": units * ranges,
-        "scratch.size": tiles + (ITEM * taps * block * -(-filters // block) if panels == "packed" else 0),
-        "panels.offset": tiles,
+        "scratch.size": sums + (ITEM * taps * block * -(-filters // block) if panels == "packed" else 0),
+        "panels.offset": sums,
+        "sums.offset": tiles,
+        "together": together,
         "is.packed": int(panels == "given"),
         "weight.inner": ITEM * p.tap_step,
         "tile.offset": copied,
@@ -136,13 +175,10 @@ def tiling_of(
         "copied.rows": len(phases) * plane_rows if copies else 0,
         **_sizes(p),
     }
-    reads = zip(planes.of, kernel, planes.columns, strict=True)
-    of_kernel = [(k * plane_rows + y // p.stride[0]) * pitch + x for k, (y, _), x in reads]
     copied_rows = [_copied_row(p, phase, row, pitch) for phase in phases for row in range(plane_rows)] if copies else []
-    tap_table = followed(
-        _tap_table(p.channels, (channel, of_kernel), (p.steps[2], p.elements)), ITEM * LONG if in_panels else tile[1] * vector
-    )
-    return DirectTiling(pieces, work * MULTIPLICATION, words, copied_rows, tap_table)
+    tap_table = _tap_table(p.channels, (channel, _places_of(p, planes, plane_rows)), (p.steps[2], p.elements))
+    next_tile = ITEM * panel.long if in_panels else tile[1] * vector
+    return DirectTiling(pieces, work * MULTIPLICATION, words, copied_rows, followed(tap_table, next_tile))
 
 
 def pieces_of(work: int, threads: int) -> int:
@@ -211,11 +247,11 @@ def _chunk(run: int, block: int) -> int:
     return run if number == 1 else block * -(-run // (number * block))
 
 
-def _panel_chunk(rows: int, columns: int, band: int) -> int:
+def _panel_chunk(rows: int, columns: int, band: int, tiles: PanelTiles) -> int:
     """The places of a chunk for weights in panels: all of a run that is not long, else whole tiles, so that a tile fits what remains."""
     runs = [columns * n for n in {band, rows % band} if n]
-    fitting = (chunk for chunk in CHUNKS if all(run % chunk == 0 or run % chunk >= SHORT for run in runs))
-    return max(runs) if max(runs) <= WHOLE else next(fitting, max(runs))
+    fitting = (chunk for chunk in tiles.chunks if all(run % chunk == 0 or run % chunk >= tiles.short for run in runs))
+    return max(runs) if max(runs) <= tiles.whole else next(fitting, max(runs))
 
 
 def least_lanes(lanes: int) -> int:
@@ -241,6 +277,12 @@ def _bands(p: Plane, most: int, pitch: int, lanes: int, pieces: int) -> tuple[in
         band = -(-rows // min(rows, pieces * -(-bands // pieces)))  # whole bands for every piece
         bands = -(-rows // band)
     return band, bands
+
+
+def _places_of(p: Plane, planes: "Planes", plane_rows: int) -> list[int]:
+    """Where the elements of the kernel are read in a channel's planes of so many rows each."""
+    reads = zip(planes.of, p.places, planes.columns, strict=True)
+    return [(k * plane_rows + y // p.stride[0]) * planes.pitch + x for k, (y, _), x in reads]
 
 
 def _tap_table(channels: int, *parts: tuple[int, Sequence[int]]) -> np.ndarray:

@@ -15,18 +15,28 @@ from twofold.graph.ir import applies, leaf
 from twofold.ops.primitive_convolve import convolve_packed, packed_weight
 from twofold.program.compile import Program
 from twofold.program.constants import with_packed_weights
-from twofold_numpy import convolution, direct, packing, tune
+from twofold_numpy import convolution, direct, tune
 from twofold_numpy.blas import blas
 from twofold_numpy.convolution import shape_of
 from twofold_numpy.geometry import Geometry, Kind
 from twofold_numpy.jit.availability import is_installed
 
-if not is_installed() or not packing.has_wide_vectors() or blas() is None:
-    pytest.skip("no llvmlite, no vectors of 512 bits, or a BLAS with its own number of threads", allow_module_level=True)
+if not is_installed() or blas() is None:
+    pytest.skip("no llvmlite, or a BLAS with its own number of threads", allow_module_level=True)
 
-from twofold_numpy.direct_tiling import PANELS, SHORT, tiling_of
+from twofold_numpy.direct_tiling import PANELS, tiling_of
+from twofold_numpy.jit import direct as jit_direct
 from twofold_numpy.jit import panels
+from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.planes import plane_of
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(SETTINGS, "jit", True)
+    COMPILER = compiler()
+#: The widths of vectors that there is code for: a processor of wide ones also runs that for narrow ones.
+WIDTHS = [bits for bits in (512, 256) if COMPILER is not None and bits <= COMPILER.machine.vector_bits]
+if not WIDTHS:
+    pytest.skip("no vectors of 256 bits", allow_module_level=True)
 
 F32 = np.dtype(np.float32)
 #: Panels that are full, half empty and partly filled, by all sizes of tiles; ranges of filters; chunks; copies with gaps and without.
@@ -47,22 +57,26 @@ GEOMETRIES = {
     "dilated": Geometry(1, 30, 40, 1, (31, 40), (3, 3), (1, 1), (2, 5), (2, 5)),
     "line": Geometry(2, 64, 48, 1, (301,), (5,), (2,), (1,), (2,)),
     "ranges of filters": tune.geometry(2, 1030, 9, 290, 1),
+    "ranges of taps and stretches": tune.geometry(2, 300, 17, 70, 1),
+    "blocks of filters": tune.geometry(1, 70, 15, 150, 3, pad=1),
     "depthwise": tune.geometry(1, 3, 13, 3, 3, pad=1, groups=3),
 }
 
 
-@pytest.fixture(autouse=True)
-def anew(monkeypatch):
-    """With machine code, and convolutions bound again."""
+@pytest.fixture(autouse=True, params=WIDTHS)
+def bits(request, monkeypatch):
+    """With machine code for vectors of some width, and convolutions bound again."""
     monkeypatch.setattr(SETTINGS, "jit", True)
-    direct.forget()
-    yield
-    direct.forget()
+    monkeypatch.setattr(COMPILER, "machine", COMPILER.machine._replace(vector_bits=request.param))
+    for forget in (direct.forget, jit_direct._code.cache_clear):
+        forget()
+    yield request.param
+    for forget in (direct.forget, jit_direct._code.cache_clear):
+        forget()
 
 
-def possible(p, bits):
-    """In place of what decides by time: whether there is code."""
-    return bits == 512 and p.tap_step > 0 and p.out[1] >= SHORT
+#: In place of what decides by time: whether there is code.
+possible = panels.can_be_given
 
 
 def arrays_of(g, kind: Kind = "data"):
@@ -73,8 +87,9 @@ def arrays_of(g, kind: Kind = "data"):
 def in_panels(weight, g):
     """The definition of panels."""
     rows = weight.reshape(g.groups, g.filters // g.groups, -1)
-    rows = np.pad(rows, [(0, 0), (0, -rows.shape[1] % panels.COLUMNS), (0, 0)])
-    return rows.reshape(-1, panels.COLUMNS, rows.shape[2]).swapaxes(1, 2).copy()
+    columns = panels.columns(COMPILER.machine.vector_bits)
+    rows = np.pad(rows, [(0, 0), (0, -rows.shape[1] % columns), (0, 0)])
+    return rows.reshape(-1, columns, rows.shape[2]).swapaxes(1, 2).copy()
 
 
 def computed(g, function, *arrays):
@@ -85,7 +100,7 @@ def computed(g, function, *arrays):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_sums_are_those_of_weights_where_they_are(name, threads, monkeypatch):
+def test_sums_are_those_of_weights_where_they_are(name, threads, bits, monkeypatch):
     g = GEOMETRIES[name]
     data, weight = arrays_of(g)
     monkeypatch.setattr(panels, "are_faster", lambda p, bits: False)
@@ -94,7 +109,7 @@ def test_sums_are_those_of_weights_where_they_are(name, threads, monkeypatch):
     monkeypatch.setattr(panels, "are_faster", possible)
     direct.forget()
     asked = []
-    monkeypatch.setattr(direct, "parts_of", lambda p, of=direct.parts_of: asked.append(possible(p, 512)) or of(p))
+    monkeypatch.setattr(direct, "parts_of", lambda p, of=direct.parts_of: asked.append(possible(p, bits)) or of(p))
     packed = computed(g, direct.convolve, data, weight)
     assert asked == [True]
     np.testing.assert_array_equal(packed.view(np.int32), plain.view(np.int32))
@@ -118,7 +133,7 @@ def test_gradients_of_data_are_packed_by_the_other_axis(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["runs that end with a short tile", "chunks", "copies", "stride", "groups", "ranges of filters"])
-def test_a_kernel_is_applied_to_results_of_panels(name, monkeypatch):
+def test_a_kernel_is_applied_to_results_of_panels(name, bits, monkeypatch):
     """A residual may be in the result's memory."""
     monkeypatch.setattr(SETTINGS, "winograd", False)
     g = GEOMETRIES[name]
@@ -127,7 +142,7 @@ def test_a_kernel_is_applied_to_results_of_panels(name, monkeypatch):
     leaves = [x, w, v, scale]
     facts = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": g.groups}
     plain, residual = (G.convolve(x, by, **facts, channels_last=False) for by in (w, v))
-    given = G.convolve_packed(x, packed_weight(G, w, g.groups, panels.COLUMNS), shape=w.shape, **facts)
+    given = G.convolve_packed(x, packed_weight(G, w, g.groups, panels.columns(bits)), shape=w.shape, **facts)
     draw = np.random.default_rng(0)
     arrays = [draw.standard_normal(n.shape).astype(F32) for n in leaves]
     found = []
@@ -140,11 +155,14 @@ def test_a_kernel_is_applied_to_results_of_panels(name, monkeypatch):
     np.testing.assert_array_equal(found[0], found[2])
 
 
-def test_they_are_chosen_where_vectors_of_places_would_be_no_whole_lines():
-    def chosen(*sizes, **more):
-        g = tune.geometry(*sizes, **more)
-        return panels.are_faster(plane_of(g), 512), panels.width(g) > 0
+def chosen(*sizes, **more):
+    """Whether a weight is packed at each call, and whether it is given in panels if it does not change."""
+    g = tune.geometry(*sizes, **more)
+    return panels.are_faster(plane_of(g), COMPILER.machine.vector_bits), panels.width(g) > 0
 
+
+@pytest.mark.parametrize("bits", [512], indirect=True)
+def test_they_are_chosen_where_vectors_of_places_would_be_no_whole_lines():
     assert chosen(1, 256, 14, 256, 1) == (True, True)
     assert chosen(1, 128, 28, 128, 1) == (False, False)  # 784 places are whole vectors
     assert chosen(1, 256, 28, 128, 1) == (True, True)  # but of many channels these are read from too many lines
@@ -156,14 +174,31 @@ def test_they_are_chosen_where_vectors_of_places_would_be_no_whole_lines():
     assert chosen(1, 144, 13, 24, 1) == (False, False)  # a panel would be a quarter empty
     assert chosen(1, 256, 27, 16, 1) == (False, False)  # half a panel takes most of the time of a whole one
     assert chosen(1, 256, 14, 112, 1) == (True, True)
-    assert not panels.are_faster(plane_of(tune.geometry(1, 256, 14, 256, 1)), 256)
 
 
-def test_a_range_of_panels_stays_in_the_cache():
-    words = tiling_of(plane_of(GEOMETRIES["ranges of filters"]), (panels.COLUMNS, 1), 64, panels="packed").words
+@pytest.mark.parametrize("bits", [256], indirect=True)
+def test_with_narrow_vectors_they_are_chosen_for_all_sums_of_many_taps():
+    assert chosen(1, 128, 28, 128, 1) == (True, True)
+    assert chosen(1, 256, 56, 128, 1) == (True, True)
+    assert chosen(1, 64, 56, 128, 1) == (False, False)  # few taps: transposing results takes too long
+    assert chosen(1, 512, 7, 512, 1) == (False, True)  # so few places are not worth packing
+    assert chosen(1, 256, 27, 16, 1) == (True, True)
+    assert chosen(1, 256, 27, 20, 1) == (False, False)  # a panel would be three quarters empty
+    assert chosen(1, 64, 56, 128, 3, 2, 1) == (True, True)
+    assert chosen(1, 3, 224, 64, 7, 2, 3) == (False, False)  # the copy of the image stays in the L1 cache
+
+
+@pytest.mark.parametrize("bits", [128], indirect=True)
+def test_without_vectors_of_256_bits_weights_stay_where_they_are():
+    assert chosen(1, 256, 14, 256, 1) == (False, False)
+
+
+def test_a_range_of_panels_stays_in_the_cache(bits):
+    columns = panels.columns(bits)
+    words = tiling_of(plane_of(GEOMETRIES["ranges of filters"]), (columns, 1), bits // 8, panels="packed").words
     assert words["ranges"] == 3
-    assert words["range.filters"] % panels.COLUMNS == 0
-    assert 4 * 1030 * (words["range.filters"] - panels.COLUMNS) < PANELS
+    assert words["range.filters"] % columns == 0
+    assert 4 * 1030 * (words["range.filters"] - columns) < PANELS
 
 
 def test_machine_code_may_be_turned_off_after_a_weight_was_packed(monkeypatch):
@@ -200,7 +235,7 @@ def test_weights_are_not_packed_if_their_panels_would_be_too_large_to_keep(filte
     assert with_packed_weights([y], {w}, lambda n: 32) == [y]
 
 
-def test_packing_weights_that_fill_their_panels_takes_no_scratch_memory():
+def test_packing_weights_that_fill_their_panels_takes_no_scratch_memory(bits):
     """A program keeps its scratch memory, even after the network is dropped."""
     for filters, is_padded in ((64, False), (61, True)):
         w = leaf("w", (filters, 256, 1, 1), "float32")
@@ -209,8 +244,6 @@ def test_packing_weights_that_fill_their_panels_takes_no_scratch_memory():
 
 
 def test_a_network_that_predicts_packs_its_weights_once_and_again_after_they_change(monkeypatch):
-    from twofold_numpy.jit import direct as jit_direct
-
     bound = []
     of = jit_direct.bound_plane
     monkeypatch.setattr(jit_direct, "bound_plane", lambda *a, **more: bound.append(a[5:] == (True,)) or of(*a, **more))

@@ -30,10 +30,18 @@ def code_of(own: Compiler, p: Plane) -> Code:
 
 @cache
 def _code_of(own: Compiler, kernel: Kernel) -> Code:
-    printer, taps = Printer(kernel), kernel.size[0] * kernel.size[1]
+    printer, taps = Printer(kernel, own.machine.vector_bits), kernel.size[0] * kernel.size[1]
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(WORDS)), "DATA": own.machine.head + FIELDS["data"]}
-    words |= {"LANES": LANES, "VECTOR": printer.vector, "MASK": printer.mask, "OVERLOAD": printer.overload, "ACROSS": kernel.across}
-    words |= {"LANE_NUMBERS": ", ".join(f"i32 {k}" for k in range(LANES)), "TAPS": taps, "MASKS": "\n".join(printer.masks())}
+    words |= {
+        "LANES": LANES,
+        "VECTOR": printer.vector,
+        "MASK": printer.kept_masks.bits,
+        "OVERLOAD": printer.overload,
+        "ACROSS": kernel.across,
+    }
+    numbers = f"<{', '.join(f'i32 {k}' for k in range(LANES))}>"
+    words |= {"INSIDE": "\n".join(printer.compared("%inside", numbers, "%left.all"))}
+    words |= {"GIVEN": "\n".join(printer.loaded("%given", "%from.block", "%inside")), "TAPS": taps, "MASKS": "\n".join(printer.masks())}
     words["SUMS"] = "\n".join(printer.taps(lambda k: printer.fma(f"%next.{k}", f"%x.{k}", "%given", f"%of.row.{k}")))
     loops = (("block", "entry", "block.done", "image"), ("image", "begin", "image.done", "row"), ("row", "image.begin", "each", ""))
     before = {"block": "zeroinitializer", "image": "%of.block.{}", "row": "%of.image.{}"}

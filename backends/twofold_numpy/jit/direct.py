@@ -38,8 +38,9 @@ FLOAT = 32
 LINE = 16
 #: Accumulators from which a tile has time to fetch the image of a later tap.
 LARGE = 18
-#: More taps than there are.
-ALL = 1 << 40
+#: Lanes of vectors whose loads and stores take a mask at no cost. With narrower ones the last vector of a run overlaps the one before:
+#: a mask would take a register that the sums need, or be made again for each load.
+MASKED = 16
 #: Filters by vectors, of which the tiles at the ends of runs have half a vector more if that is enough. The others would have to read the
 #: same weights again for it.
 LONG = (6, 3)
@@ -172,7 +173,7 @@ def bound_plane(
         kernel = depthwise.with_kept_rows(depthwise.kernel_of(plane, bits), plane)
         return bind(own, library, depthwise.code_of(own, kernel), by_channel, epilogue, by_channel.zeros)
     if arithmetic is FLOATS and (is_packed or panels.are_faster(plane, bits)):
-        tiling = tiling_of(plane, (panels.COLUMNS, 1), bits // 8, threads, overwrites, "given" if is_packed else "packed")
+        tiling = tiling_of(plane, (panels.columns(bits), 1), bits // 8, threads, overwrites, "given" if is_packed else "packed")
         return bind(own, library, _code(own, arithmetic, in_panels=True), tiling, epilogue)
     tiling = tiling_of(plane, BLOCKS[bits][0], bits // 8, threads, overwrites)
     return bind(own, library, _code(own, arithmetic), tiling, epilogue)
@@ -239,8 +240,8 @@ def _words(own: Compiler, arithmetic: Arithmetic, in_panels: bool) -> dict[str, 
     words |= {"LANE_INTS": ", ".join(f"i32 {k}" for k in range(lanes)), "SECONDS": ", ".join(f"i32 {2 * k}" for k in range(lanes))}
     words["WORDS"] = "\n".join(_loaded())
     if in_panels:
-        words |= {"PACK": panels.packed_range(), "BLOCKS": panels.block(), "SIZES": "[ %panel.filters, %block.panel ]"}
-        return words | {"ARITHMETIC": arithmetic.declarations(lanes), "FUNCTIONS": "\n".join(panels.functions())}
+        words |= {"PACK": panels.packed_range(), "BLOCKS": panels.block(bits), "SIZES": "[ %panel.filters, %block.panel ]"}
+        return words | {"ARITHMETIC": arithmetic.declarations(lanes), "FUNCTIONS": "\n".join(panels.functions(bits))}
     words |= {"PACK": "", "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes, (filters, most) == LONG)]
@@ -296,9 +297,11 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long:
 
     If what is left fits half a vector, the tile is half a vector. If ``is_long``, there is also a tile of half a vector more than the most.
     """
-    few = least_lanes(lanes)
+    few, overlaps = least_lanes(lanes), lanes < MASKED
     for vectors in range(1, most + 1):
-        yield from _tile(arithmetic, f"{filters}_{vectors}", filters, [lanes] * vectors, vectors == most)
+        yield from _tile(arithmetic, f"{filters}_{vectors}", filters, [lanes] * vectors, vectors == most, overlaps)
+    if overlaps:
+        yield from _tile(arithmetic, f"{filters}_short", filters, [lanes], False)
     if few < lanes:
         yield from _tile(arithmetic, f"{filters}_few", filters, [few], False)
     if is_long:
@@ -311,8 +314,15 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long:
     yield "  %goal.now = getelementptr float, ptr %goal, i64 %place"
     yield f"  %rounded = add i64 %left, {lanes - 1}\n  %vectors = udiv i64 %rounded, {lanes}"
     cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
+    if overlaps:
+        yield f"  %is.short = icmp ult i64 %run, {lanes}\n  br i1 %is.short, label %short.look, label %vectors.look\nshort.look:"
     if few < lanes:
-        yield f"  %is.few = icmp ule i64 %left, {few}\n  br i1 %is.few, label %tile.few, label %vectors.look\nvectors.look:"
+        longer = "tile.short" if overlaps else "vectors.look"
+        yield f"  %is.few = icmp ule i64 %left, {few}\n  br i1 %is.few, label %tile.few, label %{longer}"
+    elif overlaps:
+        yield "  br label %tile.short"
+    if few < lanes or overlaps:
+        yield "vectors.look:"
     if is_long:
         yield f"  %beyond = sub i64 %left, {most * lanes}\n  %is.over = icmp sgt i64 %beyond, 0\n  %is.near = icmp sle i64 %beyond, {few}"
         yield "  %is.long = and i1 %is.over, %is.near\n  br i1 %is.long, label %tile.long, label %tile.choose\ntile.choose:"
@@ -320,28 +330,29 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long:
     yield f"  switch i64 %vectors, label %tile.{most} [ {cases} ]"
     for v in range(1, most + 1):
         yield f"tile.{v}:\n  call void @tile_{filters}_{v}({_ARGUMENTS})\n  %place.{v} = add i64 %place, {v * lanes}\n  br label %look"
-    if few < lanes:
-        yield f"tile.few:\n  call void @tile_{filters}_few({_ARGUMENTS})\n  br label %done"
-    if is_long:
-        yield f"tile.long:\n  call void @tile_{filters}_long({_ARGUMENTS})\n  br label %done"
+    kinds = {"few": few < lanes, "short": overlaps, "long": is_long}
+    for kind in (kind for kind, exists in kinds.items() if exists):
+        yield f"tile.{kind}:\n  call void @tile_{filters}_{kind}({_ARGUMENTS})\n  br label %done"
     yield "done:\n  ret void\n}"
 
 
-def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int], fetches: bool) -> Iterator[str]:
+def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int], fetches: bool, overlaps: bool = False) -> Iterator[str]:
     """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run.
 
     ``widths`` are the lanes of the vectors: the last one may be narrower. If ``fetches``, it also fetches the image of a later tap, and
-    the weights of the next filters into the L2 cache: there are too many streams for the processor to see which is next.
+    the weights of the next filters into the L2 cache: there are too many streams for the processor to see which is next. If ``overlaps``,
+    the last vector ends with the run if this is near, and some results are computed twice.
     """
     lanes, last, number = widths[0], widths[-1], len(widths)
+    places: list[int | str] = [sum(widths[:v]) for v in range(number)]
     cells = [(f, v) for f in range(filters) for v in range(number)]
     vectors, mask = [f"<{width} x float>" for width in widths], f"<{last} x i1>"
     sums = [f"<{width} x {arithmetic.lane}>" for width in widths]
 
     yield f"define internal void @tile_{name}({_PARAMETERS}) noinline nounwind {{\nentry:"
-    yield f"  %last = sub i64 %run, {sum(widths[:-1])}"
-    yield from (f"  {line}" for line in splat("%last.all", "%last", "i64", last))
-    yield f"  %mask = icmp slt <{last} x i64> <{_lane_numbers(last)}>, %last.all"
+    yield from _end_of_run(widths, overlaps)
+    if overlaps:
+        places[-1] = "%last"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
     yield from _results_ahead(filters, widths)
@@ -354,7 +365,7 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
     if fetches:
         yield from _weights_ahead(filters)
     # a loop of its own: with the instructions above, the compiler would not keep all sums in registers
-    yield f"  %g.whole = add i64 %g, {LINE if fetches else ALL}\n  %is.end = icmp ult i64 %taps, %g.whole"
+    yield f"  %g.whole = add i64 %g, {LINE if fetches else panels.ALL}\n  %is.end = icmp ult i64 %taps, %g.whole"
     yield "  %g.end = select i1 %is.end, i64 %taps, i64 %g.whole\n  br label %tap\ntap:"
     yield "  %t = phi i64 [ %g, %group ], [ %t.next, %tap ]"
     yield from (f"  %sum.{f}.{v} = phi {sums[v]} [ %sum.{f}.{v}.before, %group ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
@@ -365,10 +376,11 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
     if fetches and len(cells) >= LARGE:
         yield from panels.run_ahead(sum(widths[:v]) for v in range(number))
     for v, width in enumerate(widths):
-        yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {sum(widths[:v])}"
+        yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {places[v]}"
         # only the last vector of a run can extend beyond its end, so only that one is masked
         load = f"call {vectors[v]} @llvm.masked.load.v{width}f32.p0(ptr %run.{v}, i32 4, {mask} %mask, {vectors[v]} zeroinitializer)"
-        yield f"  %x.{v} = " + (load if v == number - 1 else f"load {vectors[v]}, ptr %run.{v}, align 4")
+        is_masked = v == number - 1 and not overlaps
+        yield f"  %x.{v} = " + (load if is_masked else f"load {vectors[v]}, ptr %run.{v}, align 4")
         yield from arithmetic.loaded(f"%x.{v}", width)
     for f in range(filters):
         yield f"  %w.{f}.at = getelementptr i8, ptr %filter.{f}, i64 %weight.from\n  %w.{f} = load float, ptr %w.{f}.at, align 4"
@@ -381,13 +393,23 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
     yield "group.done:\n  %again = icmp ult i64 %g.end, %taps\n  br i1 %again, label %group, label %store\nstore:"
     for f, v in cells:
         yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
-        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {sum(widths[:v])}"
+        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {places[v]}"
         yield f"  %done.{f}.{v} = bitcast {sums[v]} %next.{f}.{v} to {vectors[v]}"
-        if v == number - 1:
+        if v == number - 1 and not overlaps:
             yield f"  call void @llvm.masked.store.v{last}f32.p0({vectors[v]} %done.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
         else:
             yield f"  store {vectors[v]} %done.{f}.{v}, ptr %to.{f}.{v}, align 4"
     yield "  ret void\n}"
+
+
+def _end_of_run(widths: Sequence[int], overlaps: bool) -> Iterator[str]:
+    """Define ``%last``, where the last vector of a tile begins if it ends with the run, or else ``%mask``, the lanes of it in the run."""
+    if overlaps:
+        yield f"  %end = call i64 @llvm.umin.i64(i64 %run, i64 {sum(widths)})\n  %last = sub i64 %end, {widths[-1]}"
+        return
+    yield f"  %left = sub i64 %run, {sum(widths[:-1])}"
+    yield from (f"  {line}" for line in splat("%left.all", "%left", "i64", widths[-1]))
+    yield f"  %mask = icmp slt <{widths[-1]} x i64> <{_lane_numbers(widths[-1])}>, %left.all"
 
 
 def _low(name: str, lanes: int, few: int, kind: str) -> str:

@@ -7,6 +7,8 @@ from typing import Union
 #: Bits of each element type.
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 FLOATS = ("float", "double")
+#: Bits of the vectors that processors have vectors of bits for, as masks.
+HAS_MASKS = 512
 
 Operand = Union["Vector", float, int]
 
@@ -147,6 +149,36 @@ def splat(name: str, number: str, kind: str, lanes: int) -> list[str]:
     ]
 
 
+class Masks:
+    """Masks of vectors, which are kept as bits, or as integers where registers hold no vectors of bits.
+
+    In another block of code than the comparison the compiler would make the integers of bits again for each use.
+
+    Parameters
+    ----------
+    lanes, item
+        How many lanes a vector has, and the bytes of each.
+    vector_bits
+        The width of registers.
+    """
+
+    def __init__(self, lanes: int, item: int, vector_bits: int) -> None:
+        self.bits = f"<{lanes} x i1>"
+        self.are_integers = vector_bits < HAS_MASKS
+        #: The type of a mask that is kept.
+        self.type = f"<{lanes} x i{8 * item}>" if self.are_integers else self.bits
+
+    def kept(self, name: str, bits: str) -> str:
+        """Define a mask to be kept, given its bits."""
+        return (
+            f"{name} = sext {self.bits} {bits} to {self.type}" if self.are_integers else f"{name} = or {self.bits} {bits}, zeroinitializer"
+        )
+
+    def used(self, name: str, kept: str) -> str:
+        """Define the bits of a mask that has been kept, in the block where they are used."""
+        return f"{name} = {'icmp slt' if self.are_integers else 'or'} {self.type} {kept}, zeroinitializer"
+
+
 def added_lanes(vector: str, lanes: int, prefix: str) -> Iterator[str]:
     """Add the halves of a vector of floats, then those of the sums, down to one number: ``<prefix>.sum``."""
     while lanes > 1:
@@ -172,15 +204,32 @@ def product_added(result: str, a: str, b: str, total: str, lanes: int, pairs: bo
 def products_added(
     lanes: int, vectors: int, vectors_at: str, numbers: int, numbers_at: str, apart: int, pairs: bool = False
 ) -> Iterator[str]:
-    """Multiply some vectors by each of some numbers, ``apart`` from each other, and add that to ``%sum.…``, which gives ``%next.…``."""
+    """Multiply some vectors by each of some numbers, ``apart`` from each other, and add that to ``%sum.…``, which gives ``%next.…``.
+
+    The operands that are fewer come first: they stay in registers, of which the sums take most, while each of the others is used.
+    """
     vector = f"<{lanes} x float>"
-    for v in range(vectors):
+
+    def loaded_vector(v: int) -> Iterator[str]:
         yield f"  %k.{v}.at = getelementptr float, ptr {vectors_at}, i64 {v * lanes}\n  %k.{v} = load {vector}, ptr %k.{v}.at, align 4"
-    for n in range(numbers):
+
+    def loaded_number(n: int) -> Iterator[str]:
         yield f"  %x.{n}.at = getelementptr float, ptr {numbers_at}, i64 {n * apart}\n  %x.{n} = load float, ptr %x.{n}.at, align 4"
         yield from (f"  {line}" for line in splat(f"%x.{n}.all", f"%x.{n}", "float", lanes))
+
+    def added(n: int, v: int) -> str:
+        return product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes, pairs)
+
+    if vectors <= numbers:
+        yield from (line for v in range(vectors) for line in loaded_vector(v))
+        for n in range(numbers):
+            yield from loaded_number(n)
+            yield from (added(n, v) for v in range(vectors))
+    else:
+        yield from (line for n in range(numbers) for line in loaded_number(n))
         for v in range(vectors):
-            yield product_added(f"%next.{n}.{v}", f"%x.{n}.all", f"%k.{v}", f"%sum.{n}.{v}", lanes, pairs)
+            yield from loaded_vector(v)
+            yield from (added(n, v) for n in range(numbers))
 
 
 def sums_stored(lanes: int, vectors: int, numbers: int) -> Iterator[str]:

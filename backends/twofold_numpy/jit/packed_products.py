@@ -77,7 +77,7 @@ def _words(head: int, pairs: bool) -> dict[str, str | int]:
     words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": COLUMNS, "MOST_ROWS": MOST_ROWS, "MOST_COLUMNS": MOST_COLUMNS}
     table = f"  %table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(NUMBERS)}"
     words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(loaded_piece(PIECE)), "DATA": "\n".join(_data(head))}
-    words["PACK"] = pack_text()
+    words["PACK"] = pack_text(COLUMNS)
     return words | {"TILES": "\n".join(line for vectors in range(1, VECTORS + 1) for line in _tile(vectors, pairs))}
 
 

@@ -7,9 +7,9 @@ vectors are in two cache lines if runs of places do not begin with a line, or if
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from ..direct_tiling import AHEAD, LONG, PANELS, SHORT
+from ..direct_tiling import AHEAD, PANELS, PanelTiles, panel_tiles
 from ..geometry import Geometry
 from ..packing import LANES, MOST_WASTE, ROWS
 from ..planes import ITEM, Plane, plane_of
@@ -18,7 +18,7 @@ from .ir import products_added
 from .llvm_text import llvm_text
 from .transpose import interleaved, square
 
-#: Vectors of a panel of columns, or filters, and their floats.
+#: Vectors of a panel of columns, or filters, and their floats. Each is one register of 512 bits, or two of 256.
 VECTORS = 2
 COLUMNS = LANES * VECTORS
 #: How many vectors of filters take as long as a panel of only one, which reads as many elements of the image.
@@ -26,10 +26,20 @@ ALONE = 1.6
 #: Taps from which products take much longer than storing their sums as rows of places; and taps and places for which this is so although
 #: vectors of places are whole cache lines.
 LEAST, DEEP, NEAR = 64, 192, 1024
+#: The same with narrow vectors, if the image is read in place and if it is copied, to lines that the L1 cache keeps.
+LEAST_IN_PLACE, LEAST_COPIED = 96, 192
 #: Places from which packing a weight takes much less time than it saves: of many taps, and of few.
 MANY, SOME, FEW = 784, 196, 512
-#: Arguments of `panel_…`, named as in `panels.ll`; and those that are different for each tile of a run.
+#: More taps than there are.
+ALL = 1 << 40
+#: Bits of the vectors that hold `LANES` floats, and of the narrowest ones that there is code for.
+WIDE, LEAST_BITS = 32 * LANES, 256
+#: With narrow vectors: the taps of a range, and the filters from which a tile of the image is copied.
+DEPTH, COPIED = 192, 64
+#: Arguments of `panel_…`, named as in `panel_run.ll`, which moves some of them from tile to tile; and as in `panel_ranges.ll`, where
+#: `%begins` and `%ends` tell whether the taps are the first and the last ones of the sums.
 _PARAMETERS = "ptr %source, ptr %panel, ptr %ahead, ptr %table, i64 %taps, ptr %target, i64 %target.step, i64 %filters"
+_OF_RANGES = _PARAMETERS.replace("ptr %ahead, ", "") + ", ptr %sums, i1 %begins, i1 %ends"
 _MOVED = ("%source", "%target")
 
 
@@ -48,22 +58,35 @@ def _are_faster_if_given(p: Plane, bits: int) -> bool:
     little time, and results are stored as they are.
     """
     full, rest = divmod(-(-p.filters // LANES), VECTORS)
-    if bits != 32 * LANES or not p.tap_step or p.out[1] < SHORT or LANES * (VECTORS * full + ALONE * rest) > MOST_WASTE * p.filters:
+    alone = ALONE if bits == WIDE else 1.0
+    if not can_be_given(p, bits) or LANES * (VECTORS * full + alone * rest) > MOST_WASTE * p.filters:
         return False
     taps, places = p.channels * len(p.elements), math.prod(p.out)
+    if bits < WIDE:
+        return taps >= (LEAST_COPIED if p.reads_padding or p.stride != (1, 1) else LEAST_IN_PLACE)
     has_whole_lines = not p.reads_padding and p.stride == (1, 1) and places % LANES == 0
     return taps >= DEEP and places <= NEAR if has_whole_lines else taps >= LEAST
+
+
+def can_be_given(p: Plane, bits: int) -> bool:
+    """Whether there is code for a convolution of planes whose weight is in panels."""
+    return bits >= LEAST_BITS and bool(p.tap_step) and p.out[1] >= panel_tiles(bits // 8).short
 
 
 def width(g: Geometry) -> int:
     """The filters of a panel, if a direct convolution is faster with its weight given in panels; else 0."""
     own = compiler()
-    return COLUMNS if own is not None and _are_faster_if_given(plane_of(g), own.machine.vector_bits) else 0
+    return columns(own.machine.vector_bits) if own is not None and _are_faster_if_given(plane_of(g), own.machine.vector_bits) else 0
 
 
-def pack_text() -> str:
-    """The function that copies lines to panels, with the functions that it calls."""
-    words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": COLUMNS}
+def columns(bits: int) -> int:
+    """The filters of a panel: those of a tile."""
+    return COLUMNS if bits == WIDE else LANES
+
+
+def pack_text(columns: int) -> str:
+    """The function that copies lines to panels of so many or of `ROWS`, with the functions that it calls."""
+    words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": columns}
     return llvm_text("pack", **words, LINES="\n".join(_lines()), ONE="\n".join(_one_place()), SQUARE="\n".join(_square()))
 
 
@@ -105,36 +128,72 @@ def packed_range() -> str:
     )
 
 
-def block() -> str:
-    """The call that computes a panel of filters, or what remains of them."""
-    return f"""  br label %block.panel
+def block(bits: int) -> str:
+    """The call that computes a panel of filters or several, or what remains of them."""
+    sums = "" if bits == WIDE else ", ptr %block.sums"
+    return """  br label %block.panel
 block.panel:
   %panel.first = sub i64 %filter, %first
   %panel.elements = mul i64 %panel.first, %taps
   %panel = getelementptr float, ptr %panels, i64 %panel.elements
-  %panel.filters = call i64 @llvm.umin.i64(i64 %filters.left, i64 {COLUMNS})
+  %panel.filters = call i64 @llvm.umin.i64(i64 %filters.left, i64 %together)
+  %block.sums = getelementptr i8, ptr %scratch, i64 %sums.offset
   call void @block_panel(ptr %chunk.source, ptr %panel, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, """ + (
-        "i64 %places, i64 %panel.filters)\n  br label %block.computed"
+        f"i64 %places, i64 %panel.filters{sums})\n  br label %block.computed"
     )
 
 
-def functions() -> Iterator[str]:
+def functions(bits: int) -> Iterator[str]:
     """The functions that pack a range of filters and compute a panel of them."""
-    yield pack_text()
-    for places in (LONG, SHORT):
-        for vectors in (1, VECTORS):
-            yield from _tile(places, vectors)
-    words = {"LANES": LANES, "COLUMNS": COLUMNS, "OTHERS": COLUMNS - 1, "LONG": LONG, "SHORT": SHORT, "CALLS": "\n".join(_calls())}
+    tiles, is_wide = panel_tiles(bits // 8), bits == WIDE
+    yield pack_text(columns(bits))
+    for places in (tiles.long, tiles.short):
+        for vectors in range(1, (VECTORS if is_wide else 1) + 1):
+            yield from _tile(places, vectors, bits // 32)
+    words: dict[str, str | int] = {"LANES": LANES, "COLUMNS": columns(bits), "OTHERS": columns(bits) - 1}
+    words |= {"LONG": tiles.long, "SHORT": tiles.short}
     yield llvm_text("panels", **words)
+    if is_wide:
+        yield llvm_text("panel_run", **words, CALLS="\n".join(_calls(tiles)))
+        return
+    adjacent = ", ".join(f"[2 x i32] [ i32 {ITEM * tiles.long * k}, i32 0 ]" for k in range(DEPTH))
+    words |= {"STRETCH": tiles.stretch, "DEPTH": DEPTH, "COPIED": COPIED, "ADJACENT": adjacent}
+    yield llvm_text("panel_ranges", **words, COPIES="\n".join(_copies(tiles)))
 
 
-def _calls() -> Iterator[str]:
+def _calls(tiles: PanelTiles) -> Iterator[str]:
     """The calls of the functions for tiles of each size."""
     arguments = ", ".join(f"{word}.now" if word.split()[-1] in _MOVED else word for word in _PARAMETERS.split(", "))
-    for name, places in (("long", LONG), ("short", SHORT)):
+    for name, places in (("long", tiles.long), ("short", tiles.short)):
         yield f"{name}:\n  br i1 %is.narrow, label %{name}.1, label %{name}.{VECTORS}"
         for vectors in (1, VECTORS):
             yield f"{name}.{vectors}:\n  call void @panel_{places}_{vectors}({arguments})\n  br label %tile.done"
+
+
+def _copies(tiles: PanelTiles) -> Iterator[str]:
+    """The functions that copy a tile of each size, tap by tap."""
+    for places in (tiles.long, tiles.short):
+        yield f"define internal void @copy_{places}(ptr %source, ptr %table, i64 %taps, ptr %image) noinline nounwind {{"
+        yield "entry:\n  br label %tap\ntap:\n  %t = phi i64 [ 0, %entry ], [ %t.next, %tap ]"
+        yield "  %record = getelementptr [2 x i32], ptr %table, i64 %t\n  %from.32 = load i32, ptr %record"
+        yield "  %from = sext i32 %from.32 to i64\n  %x = getelementptr i8, ptr %source, i64 %from"
+        yield f"  %to = getelementptr [{tiles.long} x float], ptr %image, i64 %t"
+        yield "  %next.line = getelementptr i8, ptr %x, i64 64\n  call void @llvm.prefetch.p0(ptr %next.line, i32 0, i32 3, i32 1)"
+        for first, size in _powers(places):
+            part, kind = f"%part.{size}", f"<{size} x float>"
+            yield f"  {part}.at = getelementptr float, ptr %x, i64 {first}\n  {part} = load {kind}, ptr {part}.at, align 4"
+            yield f"  {part}.to = getelementptr float, ptr %to, i64 {first}\n  store {kind} {part}, ptr {part}.to, align 4"
+        yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %done"
+        yield "done:\n  ret void\n}"
+
+
+def _powers(number: int) -> Iterator[tuple[int, int]]:
+    """Where parts of a run begin whose sizes are powers of two, and these sizes: they are moved without masks."""
+    first = 0
+    for size in (4, 2, 1):
+        if number & size:
+            yield first, size
+            first += size
 
 
 def run_ahead(places: Iterable[int]) -> Iterator[str]:
@@ -146,30 +205,68 @@ def run_ahead(places: Iterable[int]) -> Iterator[str]:
         yield f"  call void @llvm.prefetch.p0(ptr %later.{place}, i32 0, i32 3, i32 1)"
 
 
-def _tile(places: int, vectors: int) -> Iterator[str]:
-    """The function that accumulates some places by some vectors of filters in registers, and stores them as rows of places."""
-    vector = f"<{LANES} x float>"
+def _tile(places: int, vectors: int, lanes: int) -> Iterator[str]:
+    """The function that accumulates some places by some vectors of filters in registers, and stores them as rows of places.
+
+    ``lanes`` are the floats of a register.
+    """
+    vector, is_wide = f"<{LANES} x float>", 32 * lanes == WIDE
     cells = [(p, v) for p in range(places) for v in range(vectors)]
-    yield f"define internal void @panel_{places}_{vectors}({_PARAMETERS}) noinline nounwind {{\nentry:\n  br label %tap\ntap:"
-    yield "  %t = phi i64 [ 0, %entry ], [ %t.next, %tap ]"
-    yield from (f"  %sum.{p}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %next.{p}.{v}, %tap ]" for p, v in cells)
+    parameters = _PARAMETERS if is_wide else _OF_RANGES
+    yield f"define internal void @panel_{places}_{vectors}({parameters}) noinline nounwind {{\nentry:"
+    if not is_wide:
+        yield from (f"  %kept.{p}.{v} = getelementptr {vector}, ptr %sums, i64 {k}" for k, (p, v) in enumerate(cells))
+        yield "  br i1 %begins, label %start, label %go.on\ngo.on:"
+        yield from (f"  %before.{p}.{v} = load {vector}, ptr %kept.{p}.{v}, align 4" for p, v in cells)
+        yield "  br label %start"
+    else:
+        yield "  br label %start"
+    yield "start:"
+    kept = "" if is_wide else ", [ %before.{}.{}, %go.on ]"
+    yield from (f"  %start.{p}.{v} = phi {vector} [ zeroinitializer, %entry ]{kept.format(p, v)}" for p, v in cells)
+    yield "  br label %tap\ntap:\n  %t = phi i64 [ 0, %start ], [ %t.next, %tap ]"
+    yield from (f"  %sum.{p}.{v} = phi {vector} [ %start.{p}.{v}, %start ], [ %next.{p}.{v}, %tap ]" for p, v in cells)
     yield "  %record = getelementptr [2 x i32], ptr %table, i64 %t\n  %run.from.32 = load i32, ptr %record"
     yield "  %run.from = sext i32 %run.from.32 to i64\n  %x.now = getelementptr i8, ptr %source, i64 %run.from"
-    yield f"  %panel.now = getelementptr [{COLUMNS} x float], ptr %panel, i64 %t"
-    yield f"  %fetched = getelementptr [{LANES} x float], ptr %ahead, i64 %t"
-    yield "  call void @llvm.prefetch.p0(ptr %fetched, i32 0, i32 2, i32 1)"
-    yield from run_ahead((0, places - 1))
+    yield f"  %panel.now = getelementptr [{columns(32 * lanes)} x float], ptr %panel, i64 %t"
+    if is_wide:
+        yield f"  %fetched = getelementptr [{LANES} x float], ptr %ahead, i64 %t"
+        yield "  call void @llvm.prefetch.p0(ptr %fetched, i32 0, i32 2, i32 1)"
+        yield from run_ahead((0, places - 1))
     yield from products_added(LANES, vectors, "%panel.now", places, "%x.now", 1)
-    yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
-    yield "  %last = sub i64 %filters, 1"
-    mask = f"<{LANES} x i1> <{', '.join(f'i1 {int(k < places)}' for k in range(LANES))}>"
+    yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %over\nover:"
+    if is_wide:
+        yield "  br label %store"
+    else:
+        yield "  br i1 %ends, label %store, label %keep\nkeep:"
+        yield from (f"  store {vector} %next.{p}.{v}, ptr %kept.{p}.{v}, align 4" for p, v in cells)
+        yield "  ret void"
+    yield "store:\n  %last = sub i64 %filters, 1"
     # from the last row back: a row beyond the last filter's is stored in its place, before it
     for v in reversed(range(vectors)):
-        sums = [f"%next.{p}.{v}" if p < places else "zeroinitializer" for p in range(LANES)]
-        rows = yield from interleaved(sums, vector, f"%t{v}")
-        for k in reversed(range(LANES)):
-            row = f"%row.{v}.{k}"
-            yield f"  {row} = call i64 @llvm.umin.i64(i64 %last, i64 {v * LANES + k})\n  {row}.offset = mul i64 {row}, %target.step"
-            yield f"  {row}.to = getelementptr i8, ptr %target, i64 {row}.offset"
-            yield f"  call void @llvm.masked.store.v{LANES}f32.p0({vector} {rows[k]}, ptr {row}.to, i32 4, {mask})"
+        for first in reversed(range(0, LANES, lanes)):
+            yield from _rows_stored([f"%next.{p}.{v}" for p in range(places)], v * LANES + first, first, lanes)
     yield "  ret void\n}"
+
+
+def _rows_stored(sums: Sequence[str], filter: int, first: int, lanes: int) -> Iterator[str]:
+    """Store the sums of some filters, lanes of these vectors from the ``first`` on, as rows of places."""
+    places, row_vector, label = len(sums), f"<{lanes} x float>", f"f{filter}"
+    if lanes < LANES:
+        numbers = ", ".join(f"i32 {k}" for k in range(first, first + lanes))
+        for p, name in enumerate(sums):
+            yield f"  %{label}.{p} = shufflevector <{LANES} x float> {name}, <{LANES} x float> poison, <{lanes} x i32> <{numbers}>"
+        sums = [f"%{label}.{p}" for p in range(places)]
+    rows = yield from interleaved([*sums, *["zeroinitializer"] * (lanes - places)], row_vector, f"%t{filter}")
+    mask = ", ".join(f"i1 {int(k < places)}" for k in range(lanes))
+    for k in reversed(range(lanes)):
+        row = f"%row.{filter + k}"
+        yield f"  {row} = call i64 @llvm.umin.i64(i64 %last, i64 {filter + k})\n  {row}.offset = mul i64 {row}, %target.step"
+        yield f"  {row}.to = getelementptr i8, ptr %target, i64 {row}.offset"
+        if lanes == LANES:
+            yield f"  call void @llvm.masked.store.v{lanes}f32.p0({row_vector} {rows[k]}, ptr {row}.to, i32 4, <{lanes} x i1> <{mask}>)"
+            continue
+        for place, size in _powers(places):
+            part, taken = f"{row}.{size}", ", ".join(f"i32 {k}" for k in range(place, place + size))
+            yield f"  {part} = shufflevector {row_vector} {rows[k]}, {row_vector} poison, <{size} x i32> <{taken}>"
+            yield f"  {part}.to = getelementptr float, ptr {row}.to, i64 {place}\n  store <{size} x float> {part}, ptr {part}.to, align 4"

@@ -208,6 +208,9 @@ def _stored_first(lanes: int, results: int, step: int) -> Iterator[str]:
     several = 1 << (results - 1).bit_length()
     spread = f"<{step * several} x float>"
     row, size = f"<{several} x float>", _width(results, lanes)
+    # not by masks where that is not needed: with vectors of 256 bits they cost ten times as much
+    is_whole = step == 1 and several == results
+    yield f"  %is.wide = icmp sge i64 %width, {results}"
     yield f"  %planes = getelementptr float, ptr %pixels, i64 {size * lanes}"
     for k in range(size // lanes):
         yield f"  %from.{k} = getelementptr float, ptr %pixels, i64 {k * lanes * lanes}"
@@ -229,6 +232,9 @@ def _stored_first(lanes: int, results: int, step: int) -> Iterator[str]:
         yield f"  %x.{i} = load {row}, ptr %from.row.{i}, align 4"
         yield f"  %spread.{i} = shufflevector {row} %x.{i}, {row} poison, <{step * several} x i32> <{places}>"
         yield f"  %to.row.{i}.offset = mul i64 %row, {i}\n  %to.row.{i} = getelementptr i8, ptr %plane.to, i64 %to.row.{i}.offset"
+        if is_whole:
+            yield f"  br i1 %is.wide, label %whole.{i}, label %some.{i}\nwhole.{i}:"
+            yield f"  store {row} %x.{i}, ptr %to.row.{i}, align 4\n  br label %{after}\nsome.{i}:"
         masked = f"{spread} %spread.{i}, ptr %to.row.{i}, i32 4, <{step * several} x i1> %mask"
         yield f"  call void @llvm.masked.store.v{step * several}f32.p0({masked})"
         yield f"  br label %{after}"

@@ -13,7 +13,7 @@ import numpy as np
 from twofold.config import ON_CHANGE
 
 from ..blas import blas
-from ..tiles import CHANNELS, STEP, WIDE, Matrix, SumTiles, Tiling
+from ..tiles import CHANNELS, MOST_PIECES, STEP, WIDE, Matrix, SumTiles, Tiling
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, compiler
 from .handoff import LINE, code_of, thread_memory
@@ -28,9 +28,13 @@ NUMBERS = (
     *("channels", "filters.number", "parts", "tiles.number", "slots", "is.first", "is.last"),
     *("data.apart", "data.group", "results.apart", "results.group", "scratch.size", "elements.from", "sums.apart"),
 )
-#: Filters that are multiplied at once, channels of a piece if there are enough, the most filters of a piece, and tiles that are added up
-#: before the next filters.
-ROWS, COLUMNS, MOST_FILTERS, TILES = 8, WIDE, CHANNELS, 64
+#: Channels of a piece if there are enough, the most filters of a piece, and tiles that are added up before the next filters.
+COLUMNS, MOST_FILTERS, TILES = WIDE, CHANNELS, 64
+
+
+def _filters_at_once(columns: int, bits: int) -> int:
+    """Filters whose sums of so many channels are in registers at once: there are fewer of narrow ones."""
+    return 8 if bits == 512 else 4 * STEP // columns
 
 
 def tile_weights(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_last: bool) -> SumTiles | None:
@@ -46,7 +50,10 @@ def _bound(data: Tiling, results: Tiling, to_kernel: Matrix, is_first: bool, is_
     own, library = compiler(), blas()
     assert own is not None  # `tile_weights` has asked
     assert library is not None
-    lanes, columns = own.machine.vector_bits // 32, COLUMNS if data.channels % COLUMNS == 0 else STEP
+    lanes = own.machine.vector_bits // 32
+    # half as many channels of narrow registers, unless there would be too many pieces
+    is_half = own.machine.vector_bits < 512 and data.channels // STEP * (results.channels // STEP) <= MOST_PIECES
+    columns = COLUMNS if data.channels % COLUMNS == 0 and not is_half else STEP
     parts = data.channels // columns
     # as many filters as give enough pieces: what a piece reads of the data is read for all of them
     counts = [f for f in (MOST_FILTERS, COLUMNS) if results.channels % f == 0 and results.channels // f * parts >= PIECES]
@@ -78,14 +85,14 @@ def _code(to_kernel: Matrix, columns: int, stride: int) -> Code:
     """The code for so many channels of a piece, and kernels that move by a stride."""
     own = compiler()
     assert own is not None
-    lanes = own.machine.vector_bits // 32
+    lanes, rows = own.machine.vector_bits // 32, _filters_at_once(columns, own.machine.vector_bits)
     vectors, step, kernel, tile = columns // lanes, lanes * ITEM, len(to_kernel), len(to_kernel[0])
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(NUMBERS))}
     words["DATA"] = "\n".join(data_addresses(("data", "results", "sums", "out", "scratch"), own.machine.head))
     words |= {
         "TILES": TILES,
         "COLUMNS": columns,
-        "ROWS": ROWS,
+        "ROWS": rows,
         "LANES": lanes,
         "VECTORS": vectors,
         "CHANNELS": CHANNELS,
@@ -96,19 +103,19 @@ def _code(to_kernel: Matrix, columns: int, stride: int) -> Code:
     words |= {"PHASES": phases, "STRIDE": stride, "ALL_PHASES": STEP * phases, "PHASE_ROW": stride * kernel}
     words |= {"ELEMENTS": phases * kernel**2, "ELEMENTS_ROW": kernel * step, "VECTOR_BYTES": step}
     words |= {"SUMS_ROW": tile * columns * ITEM, "SUMS_LINE": columns * ITEM}
-    words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors).items()}
+    words |= {name: "\n".join(lines) for name, lines in _multiplied(lanes, vectors, rows).items()}
     words["STORE"] = "\n".join(_stored(lanes, kernel) if stride == 1 else _stored_apart(lanes, kernel, stride))
     words["SQUARE"] = "\n".join(transposition(lanes, lanes))
     words["TRANSFORM"] = "\n".join(transform_function("whole", to_kernel, lanes))
     return code_of(own, "tile_weight", **words, SLOTS=llvm_text("slots"))
 
 
-def _multiplied(lanes: int, vectors: int) -> dict[str, list[str]]:
+def _multiplied(lanes: int, vectors: int, rows: int) -> dict[str, list[str]]:
     """The parts of the function that multiplies, by name: the sums are in registers."""
-    vector, cells = f"<{lanes} x float>", [f"{r}.{v}" for r, v in product(range(ROWS), range(vectors))]
+    vector, cells = f"<{lanes} x float>", [f"{r}.{v}" for r, v in product(range(rows), range(vectors))]
     found = {"TILE_SUMS": [f"  %sum.{name} = phi {vector} [ zeroinitializer, %entry ], [ %next.{name}, %tile ]" for name in cells]}
-    found["MULTIPLIED"] = [*products_added(lanes, vectors, "%data.t", ROWS, "%results.t", 1)]
-    found["STORED"] = [*sums_stored(lanes, vectors, ROWS)]
+    found["MULTIPLIED"] = [*products_added(lanes, vectors, "%data.t", rows, "%results.t", 1)]
+    found["STORED"] = [*sums_stored(lanes, vectors, rows)]
     return found
 
 

@@ -15,8 +15,8 @@ from ..window_tables import Kind, Part, Windows
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Compiler
 from .handoff import code_of
-from .ir import splat
-from .llvm_text import data_addresses, loaded_words
+from .ir import Masks, splat
+from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words
 
 #: The numbers that the code reads after those of all computations in pieces: of planes, of an image and of its results, of windows, and
@@ -61,6 +61,9 @@ class _Printer:
         self.is_max, self.kernel, self.across = is_max, kernel, across
         self.vector, self.overload = f"<{self.lanes} x {self.floats}>", f"v{self.lanes}{suffix}"
         self.mask = f"<{self.lanes} x i1>"
+        self.masks = Masks(self.lanes, self.item, own.machine.vector_bits)
+        #: Loads by masks of integers may take ten times as long as others: then they are for planes at the ends of an array only.
+        self.is_near = self.masks.are_integers
         most = MOST_VECTORS * own.machine.vector_bits // WIDEST
         self.together = max(1, min(most, -(-columns // self.lanes)))
         #: Vectors that are loaded from a row of the image: with one more, of which windows at the end read the first elements.
@@ -69,14 +72,21 @@ class _Printer:
     def words(self) -> dict[str, str | int]:
         """All of it, by name."""
         words: dict[str, str | int] = {"TYPE": self.floats, "VECTOR": self.vector, "OVERLOAD": self.overload, "ITEM": self.item}
+        words["KEPT_MASK"] = self.masks.type
         words |= {"LANES": self.lanes, "TOGETHER": self.lanes * self.together, "ACROSS": self.across}
         words |= {"WORDS": "\n".join(loaded_words(WORDS)), "DATA": "\n".join(data_addresses(("in", "given", "out"), self.head))}
         words["LOWEST"] = f"{self.from_double} double %lowest.double to {self.floats}"
         words["PADDING"] = _indented(splat("%padding", "%lowest.value", self.floats, self.lanes))
         words["MASKS"] = _indented(self._masks())
-        for name, before in (("quick", "block"), ("again", "checked")):
+        quick = ["quick", "near"] if self.is_near else ["quick"]
+        for name, before in (*((name, "block") for name in quick), ("again", "checked")):
             words[name.upper()] = _indented(self._rows(name))
             words[f"{name.upper()}_VALUES"] = _indented(self._values(name, before))
+        words["NEAR_ROWS"] = llvm_text("window_rows_near", **words) if self.is_near else ""
+        words["CHECKED"] = _indented(self._checked(quick))
+        words["IS_NEAR"] = "%may.be.near" if self.is_near else "false"
+        words["NEAR_LOOK"] = quick[-1]
+        words["MARGIN"] = self.loads * self.lanes + self.kernel
         words["RESULTS"] = _indented(self._results())
         return words
 
@@ -86,7 +96,8 @@ class _Printer:
             yield f"%first.{k} = add i64 %first, {k * self.lanes}\n  %first.{k}.short = trunc i64 %first.{k} to i32"
             yield from splat(f"%first.{k}.all", f"%first.{k}.short", "i32", self.lanes)
             yield f"%at.{k} = add <{self.lanes} x i32> %first.{k}.all, <{_numbers(range(self.lanes))}>"
-            yield from self._less(f"%inside.{k}", f"%at.{k}", "%width", "ult")
+            yield from self._less(f"%inside.{k}.bits", f"%at.{k}", "%width", "ult")
+            yield self.masks.kept(f"%inside.{k}", f"%inside.{k}.bits")
 
     def _less(self, name: str, numbers: str, bound: str, how: str) -> Iterator[str]:
         """Which of the lanes' numbers are less than a bound."""
@@ -103,7 +114,13 @@ class _Printer:
         """Columns of a row of the windows, reduced, and joined with the rows before; if ``name`` is "quick", a NaN is only looked for."""
         for k in range(self.loads):
             yield f"%{name}.from.{k} = getelementptr {self.floats}, ptr %{name}.from, i64 {k * self.lanes}"
-            arguments = f"ptr %{name}.from.{k}, i32 {self.item}, {self.mask} %inside.{k}, {self.vector} %padding"
+            yield self.masks.used(f"%{name}.inside.{k}", f"%inside.{k}")
+            inside = f"{self.mask} %{name}.inside.{k}"
+            if name == "near":
+                yield f"%near.all.{k} = load {self.vector}, ptr %near.from.{k}, align {self.item}"
+                yield f"%near.x.{k} = select {inside}, {self.vector} %near.all.{k}, {self.vector} %padding"
+                continue
+            arguments = f"ptr %{name}.from.{k}, i32 {self.item}, {inside}, {self.vector} %padding"
             yield f"%{name}.x.{k} = call {self.vector} @llvm.masked.load.{self.overload}.p0({arguments})"
         if self.across == 2:
             for k, odd in product(range(self.loads // 2), range(min(2, self.kernel))):
@@ -117,21 +134,29 @@ class _Printer:
             taps = [self._part(name, k, v) if k < self.across else f"%{name}.tap.{k}.{v}" for k in range(self.kernel)]
             value = taps[0]
             for k, tap in enumerate(taps[1:]):
-                yield from self._joined(f"%{name}.of.row.{k}.{v}", value, tap, name == "quick")
+                yield from self._joined(f"%{name}.of.row.{k}.{v}", value, tap, name != "again")
                 value = f"%{name}.of.row.{k}.{v}"
-            yield from self._joined(f"%{name}.with.row.{v}", f"%{name}.value.{v}", value, name == "quick")
-        if name == "quick":
-            yield from self._looked()
+            yield from self._joined(f"%{name}.with.row.{v}", f"%{name}.value.{v}", value, name != "again")
+        if name != "again":
+            yield from self._looked(name)
 
-    def _looked(self) -> Iterator[str]:
+    def _looked(self, name: str) -> Iterator[str]:
         """Where a NaN has been, in any of the vectors: two of them are looked at in one instruction."""
-        parts = [self._part("quick", odd, k) for k in range(self.loads // self.across) for odd in range(min(self.across, self.kernel))]
-        nan = "%nan"
+        parts = [self._part(name, odd, k) for k in range(self.loads // self.across) for odd in range(min(self.across, self.kernel))]
+        nan = f"%{name}.nan"
         for k in range(0, len(parts), 2) if self.is_max else ():
-            yield f"%unordered.{k} = fcmp uno {self.vector} {parts[k]}, {parts[min(k + 1, len(parts) - 1)]}"
-            yield f"%nan.{k} = or {self.mask} {nan}, %unordered.{k}"
-            nan = f"%nan.{k}"
-        yield f"%quick.nan.all = or {self.mask} {nan}, zeroinitializer"
+            yield f"%{name}.unordered.{k} = fcmp uno {self.vector} {parts[k]}, {parts[min(k + 1, len(parts) - 1)]}"
+            yield self.masks.kept(f"%{name}.unordered.{k}.kept", f"%{name}.unordered.{k}")
+            yield f"%{name}.nan.{k} = or {self.masks.type} {nan}, %{name}.unordered.{k}.kept"
+            nan = f"%{name}.nan.{k}"
+        yield f"%{name}.nan.all = or {self.masks.type} {nan}, zeroinitializer"
+
+    def _checked(self, quick: Iterable[str]) -> Iterator[str]:
+        """Reduced values and where there has been a NaN, by whichever of the quick ways."""
+        for what, kind in (("nan", self.masks.type), *((f"value.{v}", self.vector) for v in range(self.together))):
+            found = ", ".join(f"[ %{name}.{what}, %{name}.look ]" for name in quick)
+            yield f"%checked.{what} = phi {kind} {found}"
+        yield self.masks.used("%nan.bits", "%checked.nan")
 
     def _part(self, name: str, part: int, number: int) -> str:
         """A vector of the image, or of its columns of even or of odd numbers."""
@@ -155,13 +180,19 @@ class _Printer:
     def _results(self) -> Iterator[str]:
         """Rows outside the image count as one of padding, and the results are stored."""
         for v in range(self.together):
-            yield f"%value.{v} = phi {self.vector} [ %quick.value.{v}, %checked ], [ %again.value.{v}, %again.look ]"
+            yield f"%value.{v} = phi {self.vector} [ %checked.value.{v}, %checked ], [ %again.value.{v}, %again.look ]"
         for v in range(self.together):
             yield from self._joined(f"%with.padding.{v}", f"%value.{v}", "%padding", False)
             yield f"%result.{v} = select i1 %is.whole, {self.vector} %value.{v}, {self.vector} %with.padding.{v}"
-            yield f"%c.{v} = add i64 %c, {v * self.lanes}\n  %left.{v} = sub i64 %columns, %c.{v}"
+            yield f"%c.{v} = add i64 %c, {v * self.lanes}\n  %to.{v} = getelementptr {self.floats}, ptr %to, i64 %c.{v}"
+        # not by masks where that is not needed: they cost ten times as much where they are integers
+        yield f"%c.end = add i64 %c, {self.together * self.lanes}\n  %is.full = icmp sle i64 %c.end, %columns"
+        yield "br i1 %is.full, label %store.all, label %store.some\nstore.all:"
+        yield from (f"store {self.vector} %result.{v}, ptr %to.{v}, align {self.item}" for v in range(self.together))
+        yield "br label %block.done\nstore.some:"
+        for v in range(self.together):
+            yield f"%left.{v} = sub i64 %columns, %c.{v}"
             yield from self._less(f"%stored.{v}", f"<{_numbers(range(self.lanes))}>", f"%left.{v}", "slt")
-            yield f"%to.{v} = getelementptr {self.floats}, ptr %to, i64 %c.{v}"
             arguments = f"{self.vector} %result.{v}, ptr %to.{v}, i32 {self.item}, {self.mask} %stored.{v}"
             yield f"call void @llvm.masked.store.{self.overload}.p0({arguments})"
 

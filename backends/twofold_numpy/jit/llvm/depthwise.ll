@@ -40,6 +40,15 @@ start:
   %weights.offset = mul i64 %channel, $TAPS
   %weights = getelementptr float, ptr %weight, i64 %weights.offset
   %out.first = mul i64 %item, %out.plane
+  ; whether vectors that reach beyond a row are inside the array
+  %is.after.others = icmp ne i64 %item, 0
+  %item.after = add i64 %item, 1
+  %is.before.others = icmp ult i64 %item.after, %items
+  %is.among.others = and i1 %is.after.others, %is.before.others
+  %is.large = icmp uge i64 %plane, %margin
+  %is.near = and i1 %is.among.others, %is.large
+  %some.rows = select i1 %is.near, ptr @${NEAR}_$TOGETHER, ptr @rows_$TOGETHER
+  %one.row = select i1 %is.near, ptr @${NEAR}_1, ptr @rows_1
   br label %band
 band:
   %top = phi i64 [ 0, %start ], [ %bottom, %band.done ]
@@ -52,11 +61,22 @@ compute:
   %skipped = mul i64 %top, %columns
   %out.from = add i64 %out.first, %skipped
   %target = getelementptr float, ptr %out, i64 %out.from
-  call void @rows(ptr %image, ptr %zero.row, ptr %weights, ptr %target, i64 %top, i64 %bottom, i64 %height, i64 %width, i64 %columns, i64 %down, i64 %dilate.rows, i64 %pad.rows, i64 %pad.columns)
+  %band.count = sub i64 %bottom, %top
+  %rest = urem i64 %band.count, $TOGETHER
+  %together.end = sub i64 %bottom, %rest
+  call void %some.rows(ptr %image, ptr %zero.row, ptr %weights, ptr %target, i64 %top, i64 %together.end, i64 %height, i64 %width, i64 %columns, i64 %down, i64 %dilate.rows, i64 %pad.rows, i64 %pad.columns)
+  %has.rest = icmp ne i64 %rest, 0
+  br i1 %has.rest, label %last.rows, label %computed
+last.rows:
+  %together.count = sub i64 %together.end, %top
+  %together.results = mul i64 %together.count, %columns
+  %last.target = getelementptr float, ptr %target, i64 %together.results
+  call void %one.row(ptr %image, ptr %zero.row, ptr %weights, ptr %last.target, i64 %together.end, i64 %bottom, i64 %height, i64 %width, i64 %columns, i64 %down, i64 %dilate.rows, i64 %pad.rows, i64 %pad.columns)
+  br label %computed
+computed:
   br i1 %has.epilogue, label %epilogue.run, label %band.done
 epilogue.run:
   ; the rows have no gaps: they are one row of results, which is overwritten
-  %band.count = sub i64 %bottom, %top
   %run = mul i64 %band.count, %columns
   %out.offset = mul i64 %out.from, 4
   call void %epilogue.code(ptr %target, i64 0, ptr %arguments, i64 %out.offset, i64 0, i64 1, i64 1, i64 %run, i64 %run, i64 %channel)
@@ -69,53 +89,8 @@ item.done:
 over:
   ret ptr null
 }
-; Some rows of results of a channel, in blocks of one vector of columns. An element of padding is a lane that is not loaded, or is read from
-; a row of zeros. What the next row of results reads too may stay in registers.
-define internal void @rows(ptr %image, ptr %zero.row, ptr %weights, ptr %target, i64 %top, i64 %bottom, i64 %height, i64 %width, i64 %columns, i64 %down, i64 %dilate.rows, i64 %pad.rows, i64 %pad.columns) noinline nounwind {
-entry:
-$LOADED_WEIGHTS
-  %width.32 = trunc i64 %width to i32
-  %width.first = insertelement <$LANES x i32> poison, i32 %width.32, i64 0
-  %widths = shufflevector <$LANES x i32> %width.first, <$LANES x i32> poison, <$LANES x i32> zeroinitializer
-  br label %block
-block:
-  %x = phi i64 [ 0, %entry ], [ %x.next, %block.done ]
-  %more.columns = icmp ult i64 %x, %columns
-  br i1 %more.columns, label %begin, label %end
-begin:
-  %left = sub i64 %columns, %x
-  %left.32 = trunc i64 %left to i32
-  %left.first = insertelement <$LANES x i32> poison, i32 %left.32, i64 0
-  %left.all = shufflevector <$LANES x i32> %left.first, <$LANES x i32> poison, <$LANES x i32> zeroinitializer
-  %stored = icmp ult <$LANES x i32> <$LANE_NUMBERS>, %left.all
-  %x.image = mul i64 %x, $ACROSS
-  %x.first = sub i64 %x.image, %pad.columns
-$MASKS
-  %y.top = mul i64 %top, %down
-  %y.begin = sub i64 %y.top, %pad.rows
-$FIRST_ROWS
-  br label %row
-row:
-  %y = phi i64 [ %top, %begin ], [ %y.next, %each ]
-  %to = phi ptr [ %target, %begin ], [ %to.next, %each ]
-$KEPT_ROWS
-  %more = icmp ult i64 %y, %bottom
-  br i1 %more, label %each, label %block.done
-each:
-  %y.image = mul i64 %y, %down
-  %y.first = sub i64 %y.image, %pad.rows
-$SUMS
-  %to.block = getelementptr float, ptr %to, i64 %x
-  call void @llvm.masked.store.$OVERLOAD.p0($VECTOR %sum, ptr %to.block, i32 4, $MASK %stored)
-  %to.next = getelementptr float, ptr %to, i64 %columns
-  %y.next = add i64 %y, 1
-  br label %row
-block.done:
-  %x.next = add i64 %x, $LANES
-  br label %block
-end:
-  ret void
-}
+$ROWS
 declare $VECTOR @llvm.masked.load.$OVERLOAD.p0(ptr, i32 immarg, $MASK, $VECTOR)
 declare void @llvm.masked.store.$OVERLOAD.p0($VECTOR, ptr, i32 immarg, $MASK)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare $VECTOR @llvm.fma.$OVERLOAD($VECTOR, $VECTOR, $VECTOR)

@@ -63,7 +63,7 @@ begin:
   %left.32 = trunc i64 %left to i32
   %left.first = insertelement <$LANES x i32> poison, i32 %left.32, i64 0
   %left.all = shufflevector <$LANES x i32> %left.first, <$LANES x i32> poison, <$LANES x i32> zeroinitializer
-  %loaded = icmp ult <$LANES x i32> <$LANE_NUMBERS>, %left.all
+$INSIDE
   %x.image = mul i64 %x, $ACROSS
   %x.first = sub i64 %x.image, %pad.columns
 $MASKS
@@ -87,7 +87,7 @@ $OF_ROW
   br i1 %more, label %each, label %image.done
 each:
   %from.block = getelementptr float, ptr %from, i64 %x
-  %given = call $VECTOR @llvm.masked.load.$OVERLOAD.p0(ptr %from.block, i32 4, $MASK %loaded, $VECTOR zeroinitializer)
+$GIVEN
   %y.image = mul i64 %y, %down
   %y.first = sub i64 %y.image, %pad.rows
 $SUMS

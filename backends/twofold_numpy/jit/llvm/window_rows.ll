@@ -28,6 +28,13 @@ plane:
   %number = add i64 %p, %planes.before
   %in.place = mul i64 %number, %in.plane
   %in.p = getelementptr $TYPE, ptr %in.data, i64 %in.place
+  ; whether vectors that reach beyond a row, or above or below a plane, are inside the array
+  %is.after.others = icmp ne i64 %number, 0
+  %p.after = add i64 %p, 1
+  %is.before.others = icmp ult i64 %p.after, %planes
+  %is.among.others = and i1 %is.after.others, %is.before.others
+  %is.large = icmp uge i64 %in.plane, $MARGIN
+  %may.be.near = and i1 %is.among.others, %is.large
   %out.place = mul i64 %number, %out.plane
   %out.p = getelementptr $TYPE, ptr %out.data, i64 %out.place
   br label %row
@@ -54,12 +61,12 @@ block:
   %first = sub i64 %c.across, %columns.before
 $MASKS
   %block.line = getelementptr $TYPE, ptr %line, i64 %first
-  br label %quick.look
+  br i1 $IS_NEAR, label %$NEAR_LOOK.look, label %quick.look
 quick.look:
   %quick.k = phi i64 [ 0, %block ], [ %quick.k.next, %quick ]
   %quick.from = phi ptr [ %block.line, %block ], [ %quick.from.next, %quick ]
 $QUICK_VALUES
-  %nan = phi <$LANES x i1> [ zeroinitializer, %block ], [ %quick.nan.all, %quick ]
+  %quick.nan = phi $KEPT_MASK [ zeroinitializer, %block ], [ %quick.nan.all, %quick ]
   %more.quick = icmp ult i64 %quick.k, %k.number
   br i1 %more.quick, label %quick, label %checked
 quick:
@@ -67,9 +74,11 @@ $QUICK
   %quick.from.next = getelementptr $TYPE, ptr %quick.from, i64 %width
   %quick.k.next = add i64 %quick.k, 1
   br label %quick.look
+$NEAR_ROWS
 checked:
-  %nan.bits = bitcast <$LANES x i1> %nan to i$LANES
-  %is.exact = icmp eq i$LANES %nan.bits, 0
+$CHECKED
+  %nan.number = bitcast <$LANES x i1> %nan.bits to i$LANES
+  %is.exact = icmp eq i$LANES %nan.number, 0
   br i1 %is.exact, label %reduced, label %again.look
 again.look:
   %again.k = phi i64 [ 0, %checked ], [ %again.k.next, %again ]
