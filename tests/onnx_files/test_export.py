@@ -139,6 +139,31 @@ def test_reshapes_and_views_of_varying_sizes(path, run):
     check_sizes(path, run, net, {}, {}, [(2, 6, 3), (7, 6, 3)])
 
 
+def test_sizes_that_inputs_share_vary_together(path, run):
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    net = mx.sym.concat(a, mx.sym.broadcast_mul(b, mx.sym.sum(a, axis=1, keepdims=True)), dim=1)
+    # the first axis of b has by chance the size of its second one
+    for options in ({}, {"dynamic_input_shapes": [(None, None), (None, None)]}, {"dynamic_input_shapes": [("n", None), (None, 2)]}):
+        mx.onnx.export_model(net, {}, [(2, 3), (2, 2)], onnx_file_path=path, dynamic=True, **options)
+        x, y = np.ones((5, 4), np.float32), np.arange(10, dtype=np.float32).reshape(5, 2)
+        np.testing.assert_allclose(run(path, {"a": x, "b": y})[0], np.concatenate([x, 4 * y], 1))
+        sizes = [[d.dim_param for d in i.type.tensor_type.shape.dim] for i in load(path).graph.input]
+        assert sizes[0][0] == sizes[1][0] != sizes[0][1]
+
+
+def test_the_samples_may_be_other_axes_of_other_inputs(path, run):
+    # relu(x[t] + h) with weights of one: the state, of shape (1, n, 1), has the samples on axis 1
+    parameters = nd.array([1, 1, 0, 0])
+    state = mx.sym.Variable("state")
+    step = mx.sym.RNN(
+        mx.sym.swapaxes(mx.sym.Variable("data"), 0, 1), mx.sym.Variable("p"), state, mode="rnn_relu", state_size=1, num_layers=1
+    )
+    shapes = {"in_shapes": [(2, 4, 1), (1, 2, 1)], "dynamic_input_shapes": [(None, None, 1), (1, None, 1)]}
+    mx.onnx.export_model(step, {"p": parameters}, onnx_file_path=path, dynamic=True, **shapes)
+    x, h = np.ones((3, 5, 1), np.float32), np.array([[[1], [2], [3]]], np.float32)
+    np.testing.assert_allclose(run(path, {"data": x, "state": h})[0][-1, :, 0], [6, 7, 8])
+
+
 def test_a_size_that_the_network_depends_on_cannot_vary(path):
     net, params = perceptron()
     with pytest.raises((OperatorError, ShapeError), match="fc1"):

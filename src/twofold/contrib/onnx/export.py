@@ -18,9 +18,10 @@ from ...opdef import NAMES
 from ...ops.onnx_forms import loading as loading
 from ...symbol.symbol import Symbol
 from .assembly import Sizes, model_of
+from .free_sizes import Varying, all_free_sizes, asked_sizes
 from .package import checked_opset, onnx_package
 from .tracing import inferred, written
-from .varying import free_axes, generalized, other_size
+from .varying import generalized
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -66,7 +67,8 @@ def export_model(
         Whether sizes may vary: the sizes that are None or names in ``dynamic_input_shapes``, or without it all that the network leaves
         free.
     dynamic_input_shapes
-        The shapes of the inputs with None or a name for each size that may vary. Equal names stand for equal sizes.
+        The shapes of the inputs with None or a name for each size that may vary. Equal names stand for equal sizes; sizes without a
+        name are equal if the network needs it.
     run_shape_inference
         Whether to let ONNX infer the types of all values, and store them in the file.
     input_type, input_shape
@@ -105,7 +107,7 @@ def export_model(
     kinds = input_type if input_type is not None else in_types
     inputs = network.inputs(shapes, kinds)
     try:
-        model = _model(network, inputs, opset, _varying(network, inputs, dynamic, dynamic_input_shapes))
+        model = _model(network, inputs, opset, _varying(network, inputs, dynamic_input_shapes) if dynamic else None)
     except UnicodeEncodeError as error:
         what = "export_model: a name contains half of a surrogate pair, which no file can hold"
         raise ParameterError(what, ascii(error.object), "choose another name") from None
@@ -210,46 +212,15 @@ def _network(symbol: Symbol | Path, params: Arrays | Sequence[Arrays] | Path) ->
     return Network(graph, {n: a for n, a in arrays.items() if n in used}, [n for n in arrays if n not in used])
 
 
-# sizes that vary
-
-
-class Varying(NamedTuple):
-    """Sizes that may vary: the inputs' shapes with names for them, and other shapes of that form."""
-
-    named: Mapping[str, Sizes]
-    shapes: dict[str, Shape]
-
-
-def _varying(network: Network, inputs: Types, dynamic: bool, given: Sequence[Sizes] | None) -> Varying | None:
-    if not dynamic:
-        return None
-    if given is None:
-        params = {n: a.shape for n, a in network.params.items()}
-        axes = free_axes(network.symbol.heads, inputs.shapes, inputs.dtypes, params)
-        given = [[f"{n}_{k}" if k in axes[n] else size for k, size in enumerate(s)] for n, s in inputs.shapes.items()]
-        # the first axes count the samples: they have one size in all inputs
-        given = [["batch_size" if k == 0 and isinstance(size, str) else size for k, size in enumerate(s)] for s in given]
-    if [len(s) for s in given] != [len(s) for s in inputs.shapes.values()]:
-        what = "export_model: dynamic_input_shapes must have the dimensions of the inputs"
-        raise ParameterError(what, f"{list(given)} for {list(inputs.shapes.values())}", "pass one shape for each input")
-    named = {
-        name: [f"{name}_{k}" if size is None else size for k, size in enumerate(sizes)]
-        for name, sizes in zip(inputs.shapes, given, strict=True)
-    }
-    fixed = [(n, s, inputs.shapes[n]) for n, s in named.items()]
-    if any(isinstance(size, int) and size != own for _, sizes, shape in fixed for size, own in zip(sizes, shape, strict=True)):
-        what = "export_model: a size in dynamic_input_shapes is not that of in_shapes"
-        raise ParameterError(what, f"{list(named.values())} for {list(inputs.shapes.values())}", "make them equal, or give a name")
-    others: dict[str, int] = {}
-    for _, sizes, shape in fixed:
-        for k, (size, own) in enumerate(zip(sizes, shape, strict=True)):
-            if isinstance(size, str):
-                others.setdefault(size, other_size(k, own))
-    shapes = {n: tuple(others[z] if isinstance(z, str) else int(z or 0) for z in sizes) for n, sizes, _ in fixed}
-    return Varying(named, shapes)
-
-
 # the model
+
+
+def _varying(network: Network, inputs: Types, given: Sequence[Sizes] | None) -> Varying:
+    params = {n: a.shape for n, a in network.params.items()}
+    heads = network.symbol.heads
+    if given is None:
+        return all_free_sizes(heads, inputs.shapes, inputs.dtypes, params)
+    return asked_sizes(heads, inputs.shapes, inputs.dtypes, params, given)
 
 
 def _model(network: Network, inputs: Types, opset: int, varying: Varying | None) -> "ModelProto":

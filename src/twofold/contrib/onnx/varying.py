@@ -3,43 +3,13 @@
 Only sizes in constants can differ: ONNX infers one unknown size of a reshape, and copies a size that the reshape keeps.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from ...errors import MXNetError, OperatorError, ShapeError
-from ...symbol.inference import Inference
-from ...symbol.node import Head
+from ...errors import OperatorError
 from .graph_writer import GraphWriter, OnnxNode
-
-Shape = tuple[int, ...]
-
-
-def other_size(axis: int, size: int) -> int:
-    """Another size to write the graph for: one sample more, or twice the extent, which keeps multiples of strides."""
-    return size + 1 if axis == 0 else 2 * size
-
-
-def free_axes(
-    heads: Sequence[Head], shapes: Mapping[str, Shape], dtypes: Mapping[str, str], params: Mapping[str, Shape]
-) -> dict[str, list[int]]:
-    """The axes of each input whose sizes may vary without a parameter of another shape, and without an error."""
-    found: dict[str, list[int]] = {}
-    for name, shape in shapes.items():
-        found[name] = [k for k, n in enumerate(shape) if _fits(heads, {**shapes, name: _with(shape, k, other_size(k, n))}, dtypes, params)]
-    return found
-
-
-def _with(shape: Shape, axis: int, size: int) -> Shape:
-    return (*shape[:axis], size, *shape[axis + 1 :])
-
-
-def _fits(heads: Sequence[Head], shapes: Mapping[str, Shape], dtypes: Mapping[str, str], params: Mapping[str, Shape]) -> bool:
-    try:
-        return Inference(heads, {**shapes, **params}, dict(dtypes)).run().is_complete()
-    except (ShapeError, MXNetError):
-        return False
 
 
 def generalized(first: GraphWriter, second: GraphWriter) -> GraphWriter:
