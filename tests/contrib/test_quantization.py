@@ -229,3 +229,21 @@ def test_factors_of_either_dtype_are_multiplied(quantized_dtype):
     loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(x), batch_size=8)
     found = quantization.quantize_net(net, quantized_dtype, calib_data=loader, calib_mode="naive", ctx=mx.cpu())(x)
     np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), atol=0.02 * float(wanted.max().asscalar()))
+
+
+@pytest.mark.parametrize("calib_mode", ["none", "naive", "entropy"])
+def test_layers_whose_values_or_weights_are_zeros_keep_their_bias(calib_mode):
+    net = mx.gluon.nn.HybridSequential()
+    for weight in ("zeros", "ones", "zeros"):
+        layer = mx.gluon.nn.Conv2D(2, 1, in_channels=2, weight_initializer=weight)
+        net.add(layer, mx.gluon.nn.BatchNorm(in_channels=2), mx.gluon.nn.Activation("relu"))
+    net.initialize()
+    # the first layers give zeros, the second ones the number 1, the last ones 2 and 0
+    net[3].bias.set_data(mx.nd.ones(2))
+    net[6].bias.set_data(mx.nd.array([2, -1]))
+    net.hybridize()
+    x = mx.nd.array(np.random.default_rng(0).uniform(size=(4, 2, 3, 3)))
+    loader = None if calib_mode == "none" else mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(x), 2)
+    small = quantization.quantize_net(net, "auto", calib_mode=calib_mode, calib_data=loader, data_shapes=[x.shape], quantize_mode="full")
+    wanted = np.broadcast_to(np.array([2, 0]).reshape(2, 1, 1), (4, 2, 3, 3))
+    np.testing.assert_allclose(small(x).asnumpy(), wanted, atol=0.05)

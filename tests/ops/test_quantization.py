@@ -48,6 +48,33 @@ def test_convolutions_are_exact_and_biases_are_scaled(channels, groups):
     np.testing.assert_array_equal(out - out[:1, :, :1, :1], sums - sums[:1, :, :1, :1])
 
 
+@pytest.mark.parametrize("bound", [1.0, 1e-8, 0.0])
+@pytest.mark.parametrize("layer", ["quantized_fully_connected", "quantized_conv"])
+def test_a_bias_that_is_large_for_the_products_is_kept(bound, layer):
+    shape, kernel = ((2, 3), {}) if layer == "quantized_fully_connected" else ((2, 3, 1, 1), {"kernel": (1, 1)})
+    width = {"num_hidden": 2} if layer == "quantized_fully_connected" else {"num_filter": 2}
+    arrays = nd.zeros(shape, dtype="int8"), nd.ones((2, *shape[1:]), dtype="int8"), nd.array([127, -64], dtype="int8")
+    sums = getattr(nd.contrib, layer)(*arrays, *limits(-bound, bound), *limits(-1, 1), *limits(-2, 2), **width, **kernel)
+    found = nd.contrib.dequantize(*nd.contrib.requantize(*sums)).asnumpy().reshape(2, 2)
+    np.testing.assert_allclose(found, [[2, -128 / 127]] * 2, rtol=0.01)
+
+
+def test_values_in_a_range_of_zeros_are_zeros():
+    zeros, none = nd.zeros((2, 3), dtype="int8"), {"min_calib_range": 0, "max_calib_range": 0}
+    total = nd.contrib.quantized_elemwise_add(zeros, zeros, *limits(-1, 1), *limits(-1, 1), **none)
+    product = nd.contrib.quantized_elemwise_mul(zeros, zeros, *limits(-1, 1), *limits(-1, 1), **none)
+    normal = nd.contrib.quantized_batch_norm(zeros, *[nd.zeros(3)] * 3, nd.ones(3), *limits(-1, 1), **none)
+    for kind in ("int8", "uint8"):
+        narrow = nd.contrib.requantize(zeros.astype("int32"), *limits(-1, 1), out_type=kind, **none)
+        for result in (total, product, normal, narrow):
+            assert nd.contrib.dequantize(*result).asnumpy().tolist() == [[0, 0, 0]] * 2
+
+
+def test_equal_numbers_have_a_scale():
+    found, scale, shift = (x.asnumpy().astype(np.float32) for x in nd.contrib.quantize_asym(nd.full((2, 3), -2.5)))
+    np.testing.assert_allclose((found - shift) / scale, np.full((2, 3), -2.5), atol=0.5)
+
+
 def test_products_beyond_the_range_are_limited():
     a = nd.array([[127, -128, 100]], dtype="int8")
     found = nd.contrib.quantized_elemwise_mul(a, a, *limits(-1, 1), *limits(-1, 1), min_calib_range=-0.5, max_calib_range=0.5)

@@ -58,10 +58,18 @@ def kind_of(xp, name, data, allowed=("int8", "uint8")):
     return dtype
 
 
+def per_unit(levels, bound):
+    """How many levels a difference of 1 is, given the number or 0-d array that all levels represent.
+
+    A calibrated bound is 0 where a layer gave only zeros. All levels mean 0 then, and 0 of them are taken.
+    """
+    return 0.0 if isinstance(bound, (int, float)) and bound == 0 else levels / bound
+
+
 def symmetric(xp, x, bound, levels, dtype):
     """Floats quantized so that ``bound`` (0-d) represents ``levels``; with the range of the results."""
     # a single division, and one multiplication per element
-    quantized = to_integers(xp, x * (levels / bound), dtype)
+    quantized = to_integers(xp, x * per_unit(levels, bound), dtype)
     return quantized, vector(xp, -bound), vector(xp, bound)
 
 
@@ -117,8 +125,9 @@ def quantize_asym(xp, data, *, min_calib_range: float | None = None, max_calib_r
     """
     calibrated = min_calib_range is not None and max_calib_range is not None
     low, high = _constants(xp, min_calib_range, max_calib_range) if calibrated else range_of(xp, data)
-    # the minimum becomes 0 and the maximum 255
-    scale = LEVELS["uint8"] / (high - low)
+    # the minimum becomes 0 and the maximum 255; equal numbers keep their unit and become 255
+    width = high - low
+    scale = LEVELS["uint8"] / xp.where(width > 0, width, xp.full(shape=(), value=LEVELS["uint8"], dtype="float32"))
     shift = LEVELS["uint8"] - high * scale
     return to_integers(xp, data * scale + shift, "uint8"), vector(xp, scale), vector(xp, shift)
 
@@ -154,7 +163,7 @@ def requantize(
     bound = max(abs(min_calib_range), abs(max_calib_range))
     if chosen_type(out_type, min_calib_range) == "int8":
         return symmetric(xp, real, bound, LEVELS["int8"], "int8")
-    return to_integers(xp, real * (LEVELS["uint8"] / bound), "uint8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
+    return to_integers(xp, real * per_unit(LEVELS["uint8"], bound), "uint8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
 def _divergences(np, hist, levels):

@@ -15,7 +15,7 @@ from .batch_norm import along_axis, batch_norm
 from .gathering import embedding
 from .joining import concat_arrays
 from .pooling import pooling
-from .quantization import HALF_LEVELS, LEVELS, Limit, assuming, kind_of, largest, ranges, to_integers, vector
+from .quantization import HALF_LEVELS, LEVELS, Limit, assuming, kind_of, largest, per_unit, ranges, to_integers, vector
 from .quantized_products import NAMES, bytes_for, limits_for
 from .reshaping import flatten
 
@@ -115,7 +115,7 @@ def quantized_elemwise_add(
         return xp.astype(xp.round_even(total), dtype="int32"), vector(xp, -bound), vector(xp, bound)
     dtype = "uint8" if xp.dtype_of(lhs) == xp.dtype_of(rhs) == "uint8" else "int8"
     bound = max(abs(min_calib_range), abs(max_calib_range))
-    return to_integers(xp, (a + b) * (HALF_LEVELS[dtype] / bound), dtype), vector(xp, min_calib_range), vector(xp, max_calib_range)
+    return to_integers(xp, (a + b) * per_unit(HALF_LEVELS[dtype], bound), dtype), vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
 @op(
@@ -144,7 +144,7 @@ def quantized_elemwise_mul(xp, *arrays, min_calib_range, max_calib_range, enable
     if enable_float_output or min_calib_range is None or max_calib_range is None:
         return real
     bound = max(abs(min_calib_range), abs(max_calib_range))
-    out = to_integers(xp, xp.trunc(real * (HALF_LEVELS["int8"] / bound)), "int8")
+    out = to_integers(xp, xp.trunc(real * per_unit(HALF_LEVELS["int8"], bound)), "int8")
     return out, vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
@@ -185,7 +185,7 @@ def quantized_batch_norm(
     rate, offset = (xp.reshape(xp.cast(x, "float32"), shape=tuple(shape)) for x in (rate, offset))
     real = _real(xp, "quantized_batch_norm", data, min_data, max_data) * rate + offset
     bound = max(abs(min_calib_range), abs(max_calib_range))
-    return to_integers(xp, real * (HALF_LEVELS["int8"] / bound), "int8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
+    return to_integers(xp, real * per_unit(HALF_LEVELS["int8"], bound), "int8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
 @_to_8_bits("_contrib_quantized_embedding", like=embedding, quantizes=Quantizes(embedding, places=(1,)))

@@ -23,11 +23,24 @@ def _without_bias(name, arrays, no_bias):
     return [data, weight, None, *limits, None, None]
 
 
-def _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound):
-    """An int8 bias in units of the products, truncated."""
+#: The largest magnitude of a bias among int32 sums, and the smallest range of a bias that is not taken for zeros.
+LARGEST_BIAS, TINY = 2.0**30, 1e-20
+
+
+def _sums_with_bias(xp, kind, sums, bias, data_bound, weight_bound, bias_bound):
+    """int32 sums of products and an int8 bias, which is truncated to their unit; and the range of these int32 numbers, 0-d.
+
+    A bias that is large for ranges of tiny numbers, or of zeros only, would not fit. Then the unit of the results is a larger one.
+    """
     # a sum of products counts in units of the data times units of the weight; the bias must be added in the same unit
-    unit = (LEVELS["int8"] / weight_bound) * (HALF_LEVELS[kind] / data_bound)
-    return xp.astype(xp.trunc(xp.astype(bias, dtype="float32") * (unit * (bias_bound / LEVELS["int8"]))), dtype="int32")
+    products = (LEVELS["int8"] / weight_bound) * (HALF_LEVELS[kind] / data_bound)
+    per_one = xp.minimum(products, LARGEST_BIAS / xp.maximum(bias_bound, TINY))
+    own = xp.trunc(xp.astype(bias, dtype="float32") * (per_one * (bias_bound / LEVELS["int8"])))
+    # 1 unless the unit is a larger one; float64 holds every int32 number
+    share = xp.where(per_one < products, per_one / products, xp.ones_like(products))
+    scaled = xp.astype(xp.trunc(xp.astype(sums, dtype="float64") * xp.astype(share, dtype="float64")), dtype="int32")
+    coarse = LEVELS["int32"] * (HALF_LEVELS[kind] / LEVELS[kind]) / per_one
+    return scaled + xp.astype(own, dtype="int32"), xp.where(per_one < products, coarse, _whole(kind, data_bound, weight_bound))
 
 
 def _operands(xp, name, arrays, no_bias):
@@ -39,11 +52,9 @@ def _operands(xp, name, arrays, no_bias):
     return kind, data, weight, bias, *bounds
 
 
-def _with_range(xp, kind, out, data_bound, weight_bound):
-    """The sums, and the range that int32 numbers of their unit represent."""
-    # the range gives the meaning of the largest int32 number: one unit of the products times the number of levels
-    whole = (data_bound / LEVELS[kind]) * (weight_bound / LEVELS["int8"]) * LEVELS["int32"]
-    return out, vector(xp, -whole), vector(xp, whole)
+def _whole(kind, data_bound, weight_bound):
+    """The number that the largest int32 number of products represents: their unit times the number of levels."""
+    return (data_bound / LEVELS[kind]) * (weight_bound / LEVELS["int8"]) * LEVELS["int32"]
 
 
 NAMES = ("output", "min_output", "max_output")
@@ -78,9 +89,10 @@ def quantized_fully_connected(
     rows = xp.reshape(data, shape=(math.prod(lead), math.prod(data.shape[len(lead) :])))
     # integers are added exactly in any order, so the result does not depend on the adapter or on the number of threads
     out = xp.integer_matmul(rows, weight)
+    whole = _whole(kind, data_bound, weight_bound)
     if bias is not None:
-        out = out + _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)
-    return _with_range(xp, kind, xp.reshape(out, shape=(*lead, num_hidden)), data_bound, weight_bound)
+        out, whole = _sums_with_bias(xp, kind, out, bias, data_bound, weight_bound, bias_bound)
+    return xp.reshape(out, shape=(*lead, num_hidden)), vector(xp, -whole), vector(xp, whole)
 
 
 @summed("_contrib_quantized_conv", like=convolution, quantizes=Quantizes(convolution, wide=True, leads=True))
@@ -113,10 +125,11 @@ def quantized_conv(
     kernel, stride, dilate, pad = per_axis("quantized_conv", len(x.shape), **given)
     check_operands("quantized_conv", x, w, bias, kernel, num_filter, num_group, no_bias)
     out = xp.integer_convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
+    whole = _whole(kind, data_bound, weight_bound)
     if bias is not None:
-        own = _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)
-        out = out + xp.reshape(own, shape=(num_filter, *[1] * len(kernel)))
-    return _with_range(xp, kind, from_channels_first(xp, out, layout), data_bound, weight_bound)
+        own = xp.reshape(bias, shape=(num_filter, *[1] * len(kernel)))
+        out, whole = _sums_with_bias(xp, kind, out, own, data_bound, weight_bound, bias_bound)
+    return from_channels_first(xp, out, layout), vector(xp, -whole), vector(xp, whole)
 
 
 def _with_ranges(shapes, no_bias):
