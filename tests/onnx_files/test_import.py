@@ -60,6 +60,18 @@ def test_statistics_become_auxiliary_states(path):
     assert (sorted(args), sorted(states)) == (["bias", "scale"], ["mean", "var"])
 
 
+def test_a_block_takes_the_inputs_in_the_order_of_the_file(path):
+    # the first operator reads c and a, and none reads d
+    nodes = [node("Sub", ["c", "a"], ["y"]), node("Mul", ["b", "y"], ["z"])]
+    saved(model_of(nodes, dict.fromkeys("abdc", (2,)), {"z": (2,)}), path)
+    assert [n for n, _ in mx.contrib.onnx.get_model_metadata(path)["input_tensor_data"]] == ["a", "b", "d", "c"]
+    block = mx.contrib.onnx.import_to_gluon(path, ctx=mx.cpu())
+    for _ in range(2):
+        found = block(*(nd.array(x) for x in ([1, 2], [3, 4], [9, 9], [7, 9])))
+        np.testing.assert_array_equal(found.asnumpy(), [(7 - 1) * 3, (9 - 2) * 4])
+        block.hybridize()
+
+
 def test_computations_of_shapes_are_done_while_reading(path):
     # what torch writes for x.view(x.shape[0], -1)
     nodes = [

@@ -30,7 +30,7 @@ class GraphProto:
 
     def graph_to_gluon(self, graph: object, ctx: Device = CPU, opset_version: int = 13) -> SymbolBlock:
         """A graph as a block; see `contrib.onnx.import_to_gluon`."""
-        return block_of(read_model(_model_of(graph, opset_version)), ctx)
+        return block_of(_model_of(graph, opset_version), ctx)
 
 
 def _model_of(graph: Any, opset_version: int) -> Any:

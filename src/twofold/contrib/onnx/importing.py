@@ -67,7 +67,7 @@ def read_model(model: "ModelProto") -> Model:
 
 
 def import_to_gluon(model_file: Path, ctx: Device | Sequence[Device]) -> SymbolBlock:
-    """A network in an ONNX file as a block that can be run and trained.
+    """A network in an ONNX file as a block that can be run and trained. It takes the file's inputs in their order.
 
     Parameters
     ----------
@@ -81,14 +81,15 @@ def import_to_gluon(model_file: Path, ctx: Device | Sequence[Device]) -> SymbolB
     MissingDependency, MissingFileError, FileAccessError, FormatError
         As `import_model`.
     """
-    return block_of(read_model(load_model(model_file)), ctx)
+    return block_of(load_model(model_file), ctx)
 
 
-def block_of(model: Model, ctx: Device | Sequence[Device]) -> SymbolBlock:
-    """A network as a block, whose parameters are on a device or devices."""
-    symbol, args, states = model
+def block_of(model: "ModelProto", ctx: Device | Sequence[Device]) -> SymbolBlock:
+    """A protocol buffer as a block, whose parameters are on a device or devices."""
+    symbol, args, states = read_model(model)
     values = {**args, **states}
-    block = SymbolBlock(symbol, [sym.var(name) for name in symbol.list_inputs() if name not in values])
+    # the block takes what the file lists, in that order: the symbol lists its inputs by the operators that read them
+    block = SymbolBlock(symbol, [sym.var(name) for name in _inputs_of(model.graph)])
     params = block.collect_params()
     for name, array in values.items():
         params[name].shape = array.shape
@@ -122,11 +123,17 @@ def get_model_metadata(model_file: Path) -> dict[str, list[tuple[str, tuple[int,
 
 def described(graph: Any) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
     """Names and shapes of a graph's inputs and outputs."""
-    params = {t.name for t in graph.initializer}
+    inputs = _inputs_of(graph)
     return {
-        "input_tensor_data": [_pair(v) for v in graph.input if v.name not in params],
+        "input_tensor_data": [_pair(v) for v in graph.input if v.name in inputs],
         "output_tensor_data": [_pair(v) for v in graph.output],
     }
+
+
+def _inputs_of(graph: Any) -> list[str]:
+    """Names of the inputs that are no parameters."""
+    params = {t.name for t in graph.initializer}
+    return [v.name for v in graph.input if v.name not in params]
 
 
 def _pair(value: Any) -> tuple[str, tuple[int, ...]]:
