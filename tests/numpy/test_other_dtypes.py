@@ -69,17 +69,17 @@ def test_masks_are_not_lost():
     x, masked = np.array([1.0, 2.0, 3.0]), numpy.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
     assert float(np.sum(masked)) == 4.0
     assert float(np.mean(masked)) == 2.0
-    for right in (np.exp(masked), np.add(masked, masked), masked + x, masked * x):
-        assert right.mask.tolist() == [False, True, False]
-    for wrong in (
-        lambda: x + masked,
-        lambda: x % masked,
-        lambda: x @ masked,
-        lambda: x < masked,
-        lambda: np.add(x, masked),
-        lambda: np.maximum(x, masked),
-        lambda: x.__iadd__(masked),
+    for right in (
+        np.exp(masked),
+        np.add(masked, masked),
+        masked + x,
+        masked * x,
+        x + masked,
+        x % masked,
+        x < masked,
+        np.maximum(x, masked),
     ):
-        with pytest.raises(UnsupportedDType, match="mask"):
-            wrong()
+        assert right.mask.tolist() == [False, True, False]
+    with pytest.raises(UnsupportedDType, match="mask"):
+        x += masked
     assert x.tolist() == [1.0, 2.0, 3.0]

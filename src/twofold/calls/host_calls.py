@@ -76,9 +76,20 @@ def called(function: Callable[..., Any], *args: object, **options: object) -> An
         numpy_dtype(options.get("dtype"))  # raises the error that suggests a name, if this is the reason
         raise
     except (MemoryError, OverflowError, ValueError) as error:
+        if "__array__ method not producing" in str(error):  # a program's own method, which gives an array of Twofold's
+            return function(*map_nested(args, _converted), **map_nested(options, _converted))
         if isinstance(error, ValueError) and not TOO_LARGE.search(str(error)):
             raise
         raise own_error(f"{getattr(function, '__name__', 'NumPy')}: the result is too large", error) from error
+
+
+def _converted(value: Any) -> object:
+    """NumPy's array in place of an object whose method ``__array__`` gives an array of Twofold's; any other object itself."""
+    if not hasattr(value.__class__, "__array__") or isinstance(value, (Array, np.generic, np.ndarray)):
+        return value
+    found = value.__array__()
+    refuse_cut("__array__", found, np.empty(0))
+    return to_numpy(found) if isinstance(found, Array) else value
 
 
 def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any]) -> Any:
@@ -185,15 +196,25 @@ def refuse_cut(name: str, args: object, results: object) -> None:
         )
 
 
-def refuse_mask(value: object) -> None:
-    """Raise where an array has a mask, which Twofold's arrays do not keep.
+def refuse_foreign(value: object) -> None:
+    """Raise where NumPy leaves operations with an operand to its class, which Twofold's arrays do not keep.
+
+    These are matrices, masks and units, and objects with ``__array_ufunc__``, such as those of pandas. While recording, the latter are
+    converted, as their own results would have no gradient.
 
     Raises
     ------
     UnsupportedDType
-        If it is one of ``numpy.ma``.
+        If it is of such a class.
     """
+    cls = value.__class__
+    if not issubclass(cls, np.ndarray):
+        if not hasattr(cls, "__array_ufunc__") or isinstance(value, (Array, np.generic)) or tls.tape is not None:
+            return
+    elif cls is np.ndarray or getattr(value, "__array_priority__", 0) <= 0:
+        return
     masked = sys.modules.get("numpy.ma")  # NumPy imports it when somebody asks for it
     if masked is not None and isinstance(value, masked.MaskedArray):
         todo = "pass a.filled(value), or compute with numpy.ma"
         raise UnsupportedDType("an operand has a mask, which would be lost", repr(value)[:60], todo)
+    raise UnsupportedDType("an operand is of a class of its own, which would be lost", cls.__name__, "pass numpy.asarray(a)")

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..calls.host_calls import called, is_recorded, refuse_cut, refuse_mask, stacked, to_numpy
+from ..calls.host_calls import called, is_recorded, refuse_cut, refuse_foreign, stacked, to_numpy
 from ..device import Device, current_device, interned
-from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
+from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
@@ -128,10 +128,7 @@ def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, b
         If it stands for an array but is none, such as a symbol or a parameter.
     """
     try:
-        host = np.array(to_numpy(object), dtype, copy=None, **limits)
-    except TypeError:
-        numpy_dtype(dtype)  # as in `called`
-        raise
+        host = called(np.array, to_numpy(object), dtype=dtype, copy=None, **limits)
     except ValueError:
         _check_is_no_stand_in(object)
         raise
@@ -216,11 +213,11 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
     Raises
     ------
     UnsupportedDType
-        If it remains a NumPy array, or has a mask.
+        If it remains a NumPy array, or NumPy leaves operations with it to its class.
     """
     if isinstance(a, ndarray):
         return a
-    refuse_mask(a)
+    refuse_foreign(a)
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):
         raise UnsupportedDType("an operand is not an array of numbers", repr(a)[:60], "compute with numpy")

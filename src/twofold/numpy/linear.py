@@ -11,7 +11,7 @@ import numpy as np
 
 from ..calls.short import NotPlain
 from ..dtype import NUMPY, dtype_name, promote
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, UnsupportedDType
 from ..imperative.cell import HOST
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
 from ..opdef import normalized_axis
@@ -27,7 +27,10 @@ from .ufuncs import deliver, function_of
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second-to-last (or only) axis of ``b``."""
-    x, y = operands(a, b)
+    try:
+        x, y = operands(a, b)
+    except UnsupportedDType:  # here, and not only in the function of the namespace: this is the method too
+        return by_numpy(np.dot, (a, b), {} if out is None else {"out": out})
     dimensions = len(x.shape), len(y.shape)
     if 0 in dimensions:
         return deliver(function_of("multiply")(x, y), out)

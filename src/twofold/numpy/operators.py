@@ -17,7 +17,7 @@ from ..calls.fragments import SQUARED
 from ..calls.specialise import method_of, of_elements, specialise
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, UnsupportedDType
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
 from ..imperative.concurrent_writes import replace, writes_in_place
@@ -34,9 +34,10 @@ from ..ops import primitive_arithmetic, primitive_math
 from ..signal_handlers import unless_signalled
 from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
+from .fallback import by_numpy
+from .other_operands import NUMBERS, is_array_like, with_object
 from .view_products import by_vector, product_of, unexchanged, untransposed
 
-NUMBERS = (bool, int, float)
 #: Bytes from which a transposed array is copied first: in tiles that takes less time than to compute from one place here and one there.
 TILED = 1 << 17
 #: Elements up to which `_make_plain` copies.
@@ -222,8 +223,12 @@ def applied(op: Op, *values: ArrayLike) -> ndarray:
     return wrap(ndarray, evaluated(op, element_operands(op, values))[0])
 
 
-def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
-    """The function that the short functions of a primitive call if NumPy cannot take the operands directly."""
+def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Callable[..., object] | None = None) -> Callable[..., Any]:
+    """The function that the short functions of a primitive call if NumPy cannot take the operands directly.
+
+    With ``numpys``, Python's operator, NumPy computes with operands that are no arrays of numbers: dates, objects, matrices, arrays with
+    masks. Without it the function returns NotImplemented for these.
+    """
 
     def general(*values: Any) -> Any:
         if op.simple:
@@ -234,14 +239,18 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
                         return wrap(ndarray, found)
                     break
         if not all(map(is_array_like, values)):
-            return NotImplemented
+            return NotImplemented if numpys is None else with_object(numpys, values, reverse)
         # small results of programs become plain, so that the next operation on them takes the short path
         for value in values:
             if value.__class__ is ndarray and value._held.__class__ is Value:
                 _make_plain(value)
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype in SQUARED:
             return applied(primitive_math.square, values[0])
-        return applied(op, *(reversed(values) if reverse else values))
+        ordered = values[::-1] if reverse else values
+        try:
+            return applied(op, *ordered)
+        except UnsupportedDType:
+            return NotImplemented if numpys is None else by_numpy(numpys, ordered, {})
 
     return general
 
@@ -272,17 +281,13 @@ def short(op: Op) -> Callable[..., Any]:
     return getattr(operator, f"__{op.python}__") if op.ufunc is None else _short(op, _general(op))
 
 
-def is_array_like(value: object) -> bool:
-    """Whether operators accept a value as an operand."""
-    return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
-
-
 def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
     """The general path of a comparison. Nothing equals a value that is not array-like, such as None."""
-    run, compare = _general(op), getattr(operator, dunder)
+    compare = getattr(operator, dunder)
+    run = _general(op, numpys=compare)
 
     def general(self: ndarray, other: Any) -> Any:
-        if (is_array_like(other) and not isinstance(other, np.ndarray)) or (isinstance(other, np.ndarray) and other.dtype in NAME_OF):
+        if is_array_like(other) and (not isinstance(other, (np.ndarray, np.generic)) or other.dtype in NAME_OF):
             return run(self, other)
         # text, objects, None: NumPy decides, element by element where that makes sense
         found = compare(self.asnumpy(), other)
@@ -332,6 +337,8 @@ def in_place(op: Op) -> Callable[..., Any]:
             return NotImplemented
         if not is_array_like(other):
             return NotImplemented
+        if isinstance(other, np.matrix):  # in place, NumPy takes it for any array
+            other = other.A
         _update(op, fn, self, element_operands(op, (self, other))[1])
         return self
 
@@ -400,7 +407,7 @@ def _attach_products(op: Op) -> None:
                     return wrap(ndarray, invoke(product_of(first, second), (a, b))[0])
         return plain(self, other)
 
-    attach_method(ndarray, f"__{op.python}__", _short(op, _general(op), view_product=product))
+    attach_method(ndarray, f"__{op.python}__", _short(op, _general(op, numpys=operator.matmul), view_product=product))
 
 
 def _divmod(self: ndarray, other: Any) -> Any:
@@ -414,8 +421,10 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
 def attach() -> None:
     """Attach the operators to `ndarray` and, for single elements, to `ndarrayElement`."""
     for dunder, op in ARITHMETIC.items():
+        numpys = getattr(operator, f"__{dunder}__")
         for reverse in (False, True):
-            _attach_both(f"__{'r' * reverse}{dunder}__", op, _general(op, reverse, squares=dunder == "pow" and not reverse), reverse)
+            general = _general(op, reverse, dunder == "pow" and not reverse, numpys)
+            _attach_both(f"__{'r' * reverse}{dunder}__", op, general, reverse)
         attach_method(ndarray, f"__i{dunder}__", in_place(op))
         attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, _general(op)))  # as immutable as NumPy's scalars
         if op.ufunc is None:

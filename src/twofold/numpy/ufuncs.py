@@ -22,7 +22,7 @@ from ..ops import primitive_arithmetic
 from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
 from .creation import broadcast_view, operands, zeros
-from .fallback import by_numpy, objects_of
+from .fallback import by_numpy, guarded, objects_of
 from .indexing import add_at, changed_inline
 from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
 from .short_calls import short_call, short_ufunc
@@ -185,7 +185,7 @@ class ufunc:  # NumPy's name
             given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
             return by_numpy(self._numpys.reduce, (array,), given | options)
         typed = {} if dtype is None else {"dtype": dtype}
-        return function(array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
+        return guarded(function, self._numpys.reduce)(array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
 
     def accumulate(self, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
         """The cumulative results of the function along an axis."""

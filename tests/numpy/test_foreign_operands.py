@@ -1,0 +1,131 @@
+"""Operands of which NumPy makes no array of numbers, or which it leaves to their own class: the results are NumPy's."""
+
+import datetime
+from decimal import Decimal
+
+import numpy
+import pytest
+
+from twofold import autograd, np
+
+pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+DAY = numpy.timedelta64(1, "D")
+MATRIX = numpy.array([[1.0, 2.0], [3.0, 4.0]]).view(numpy.matrix)  # the constructor warns
+
+
+class Squares:
+    """An object whose ``__array__`` gives an array of the namespace that it is made with."""
+
+    def __init__(self, xp):
+        self.xp = xp
+
+    def __array__(self, dtype=None, copy=None):
+        return self.xp.array([1.0, 4.0])
+
+
+class Named:
+    """An object that says which of NumPy's functions was called with it."""
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.ones(2)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return f"{ufunc.__name__} {method} {len(inputs)}"
+
+    def __array_function__(self, function, types, args, options):
+        return function.__name__
+
+
+NAMES = {
+    "numpy": numpy, "datetime": datetime, "Decimal": Decimal, "DAY": DAY, "MATRIX": MATRIX, "Squares": Squares, "Named": Named,
+}  # fmt: skip
+DATES = [
+    "np.arange(3) * DAY",
+    "DAY * np.arange(3)",
+    "numpy.datetime64('2024-02-28') + np.arange(3)",
+    "np.arange(3) + numpy.datetime64('2024-02-28')",
+    "np.arange(3) * numpy.array([1, 2, 3], 'm8[s]')",
+    "numpy.array([4, 6], 'm8[s]') / np.array([2, 4])",
+    "np.multiply(np.arange(3), DAY)",
+    "np.arange(3).sum() * DAY",
+    "DAY / np.arange(4).sum()",
+    "np.arange(3) == DAY",
+    "np.arange(3) < DAY",
+    "np.arange(3) * datetime.timedelta(days=2)",
+    "datetime.timedelta(days=2) * np.arange(3)",
+]
+OBJECTS = [
+    "np.arange(3) * numpy.array([1, 2, 3], object)",
+    "np.arange(3) + Decimal(2)",
+    "Decimal(2) * np.arange(3)",
+    "np.arange(3) + range(3)",
+    "np.arange(2) + Squares(np)",
+    "np.arange(2) * Squares(numpy)",
+    "np.add(np.arange(2), Squares(np))",
+    "np.asarray(Squares(np))",
+    "np.array(Squares(np), dtype='float32')",
+    "np.array([Squares(np), Squares(np)])",
+    "np.sum(Squares(np))",
+    "np.linalg.norm(Squares(np))",
+    "np.arange(2).dot(Squares(np))",
+    "np.arange(2) + Named()",
+    "np.add(np.arange(2), Named())",
+    "np.sqrt(Named())",
+    "np.add.reduce(Named())",
+    "np.sum(Named())",
+    "np.concatenate([Named(), Named()])",
+    "'ab' * np.arange(3).sum()",
+]
+MATRICES = [
+    "x * MATRIX",
+    "MATRIX * x",
+    "x @ MATRIX",
+    "x - MATRIX",
+    "x == MATRIX",
+    "np.multiply(x, MATRIX)",
+    "np.concatenate([x, MATRIX])",
+    "x.dot(MATRIX)",
+    "np.add.reduce(MATRIX)",
+]
+TABLES = ["np.exp(s)", "np.maximum(s, 2)", "np.add(x[0], s)", "x[0] + s", "np.round(s)", "np.mean(s.to_frame(), axis=0)", "x[0].dot(s)"]
+
+
+def found_and_wanted(program, **names):
+    """The results of a program with ``twofold.np`` and with NumPy, as type, dtype and elements."""
+
+    def result(xp):
+        value = eval(program, NAMES | names | {"np": xp, "x": xp.array([[1.0, 2.0], [3.0, 5.0]])})
+        kind = "array" if isinstance(value, (np.ndarray, numpy.generic)) or type(value) is numpy.ndarray else type(value)
+        return kind, getattr(value, "dtype", None), value.tolist() if hasattr(value, "tolist") else str(value)
+
+    return result(np), result(numpy)
+
+
+@pytest.mark.parametrize("program", DATES + OBJECTS + MATRICES)
+def test_results_are_numpys(program):
+    found, wanted = found_and_wanted(program)
+    assert found == wanted
+
+
+@pytest.mark.parametrize("program", TABLES)
+def test_results_of_pandas_keep_their_index(program):
+    pandas = pytest.importorskip("pandas")
+    s = pandas.Series([1.5, 2.0], index=[1, 0])
+    found, wanted = found_and_wanted(program, s=s)
+    assert found == wanted
+
+
+def test_a_matrix_is_an_array_where_it_is_added_in_place():
+    x = np.ones((2, 2))
+    x *= MATRIX
+    assert type(x) is np.ndarray
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_gradients_flow_to_the_other_operand_of_an_object_with_its_own_ufuncs():
+    x = np.array([2.0, 3.0])
+    x.attach_grad()
+    with autograd.record():
+        y = np.multiply(x, Named())
+    y.backward()
+    assert x.grad.tolist() == [1.0, 1.0]
