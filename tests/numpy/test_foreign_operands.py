@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy
 import pytest
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from twofold import autograd, np
 
@@ -23,6 +24,16 @@ class Squares:
         return self.xp.array([1.0, 4.0])
 
 
+class Wrapped(NDArrayOperatorsMixin):
+    """An array in an object that leaves its operators to ``__array_ufunc__``."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return getattr(ufunc, method)(*[x.value if isinstance(x, Wrapped) else x for x in inputs], **options)
+
+
 class Named:
     """An object that says which of NumPy's functions was called with it."""
 
@@ -38,6 +49,7 @@ class Named:
 
 NAMES = {
     "numpy": numpy, "datetime": datetime, "Decimal": Decimal, "DAY": DAY, "MATRIX": MATRIX, "Squares": Squares, "Named": Named,
+    "Wrapped": Wrapped,
 }  # fmt: skip
 DATES = [
     "np.arange(3) * DAY",
@@ -74,6 +86,10 @@ OBJECTS = [
     "np.add.reduce(Named())",
     "np.sum(Named())",
     "np.concatenate([Named(), Named()])",
+    "np.arange(2) * Wrapped(np.ones(2))",
+    "np.arange(2) @ Wrapped(np.ones(2))",
+    "Wrapped(np.ones(2)) @ np.arange(2)",
+    "np.matmul(np.arange(2), Wrapped(np.ones(2)))",
     "'ab' * np.arange(3).sum()",
 ]
 MATRICES = [

@@ -76,17 +76,34 @@ def called(function: Callable[..., Any], *args: object, **options: object) -> An
         numpy_dtype(options.get("dtype"))  # raises the error that suggests a name, if this is the reason
         raise
     except (MemoryError, OverflowError, ValueError) as error:
-        if "__array__ method not producing" in str(error):  # a program's own method, which gives an array of Twofold's
-            return function(*map_nested(args, _converted), **map_nested(options, _converted))
+        if gives_own_array(error):
+            return function(*with_own_arrays(args, error), **with_own_arrays(options, error))
         if isinstance(error, ValueError) and not TOO_LARGE.search(str(error)):
             raise
         raise own_error(f"{getattr(function, '__name__', 'NumPy')}: the result is too large", error) from error
 
 
+def gives_own_array(error: Exception) -> bool:
+    """Whether NumPy refuses what the method ``__array__`` of an object gives: in a program, an array of Twofold's."""
+    return "__array__ method not producing" in str(error)
+
+
+def with_own_arrays(value: Any, error: Exception) -> Any:
+    """The value with NumPy's arrays in place of objects whose methods ``__array__`` give arrays of Twofold's.
+
+    Raises
+    ------
+    ValueError
+        The given one, if it has another reason.
+    """
+    if not gives_own_array(error):
+        raise error
+    return map_nested(value, _converted)
+
+
 def _converted(value: Any) -> object:
-    """NumPy's array in place of an object whose method ``__array__`` gives an array of Twofold's; any other object itself."""
     if not hasattr(value.__class__, "__array__") or isinstance(value, (Array, np.generic, np.ndarray)):
-        return value
+        return to_numpy(value)
     found = value.__array__()
     refuse_cut("__array__", found, np.empty(0))
     return to_numpy(found) if isinstance(found, Array) else value

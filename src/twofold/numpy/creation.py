@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..calls.host_calls import called, is_recorded, refuse_cut, refuse_foreign, stacked, to_numpy
+from ..calls.host_calls import called, is_recorded, refuse_cut, refuse_foreign, stacked, to_numpy, with_own_arrays
 from ..device import Device, current_device, interned
-from ..dtype import NAME_OF, NUMPY, dtype_name
+from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
@@ -128,10 +128,13 @@ def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, b
         If it stands for an array but is none, such as a symbol or a parameter.
     """
     try:
-        host = called(np.array, to_numpy(object), dtype=dtype, copy=None, **limits)
-    except ValueError:
-        _check_is_no_stand_in(object)
+        host = np.array(to_numpy(object), dtype, copy=None, **limits)
+    except TypeError:
+        numpy_dtype(dtype)  # as in `called`
         raise
+    except ValueError as error:
+        _check_is_no_stand_in(object)
+        host = np.array(with_own_arrays(object, error), dtype, copy=None, **limits)
     if host.dtype.char == "O" and dtype is None:
         _check_is_no_stand_in(object)
     # an object with a buffer or ``__array__`` may share its memory with the result; sequences and scalars never do

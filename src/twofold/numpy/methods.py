@@ -21,6 +21,7 @@ from .creation import read_only
 from .fallback import by_numpy
 from .indexing import changed_inline
 from .namespace import find_attribute, in_short
+from .other_operands import is_array_like
 from .short_calls import generated, short_call
 from .ufuncs import function_of
 
@@ -130,6 +131,9 @@ def _put(self: ndarray, indices: ArrayLike, values: ArrayLike, mode: str = "rais
 def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Call the Twofold ufunc of the same name: NumPy asks for it if an operand is a Twofold array."""
     found = _ufuncs.get(ufunc)
+    # the product of another class's array is left to it: ours would ask Python, and its method NumPy again
+    if ufunc.signature is not None and not all(map(is_array_like, inputs)):
+        return by_numpy(getattr(ufunc, method), inputs, options)
     if found is not None:
         return found(*inputs, **options) if method == "__call__" else getattr(found, method)(*inputs, **options)
     # another package's ufunc may have the name of one of NumPy's (ml_dtypes, scipy.special)
