@@ -174,3 +174,45 @@ def test_iterators_read():
     for e, f in found:
         f[...] = e * 2
     assert found.operands[1].tolist() == (x * 2).tolist()
+
+
+#: Programs that write to the parts of an array of complex numbers that is gone by then.
+PARTS_OF_NOBODYS = [
+    "np.fft.ifft(np.fft.fft(v)).real",
+    "np.imag(v * 1j)",
+    "np.real(v + 1j).reshape(2, -1)",
+    "(v + 1j).real[1:]",
+    "(v + 1j).reshape(-1, 2).T.real",
+]
+WRITES = ["r += 1", "r[0] = 5", "r[r > 2] = 0", "r.fill(3)", "np.multiply(r, 2, out=r)", "r[[0, 1]] = r[[1, 0]]", "r.sort()"]
+
+
+@pytest.mark.parametrize("size", [8, 300_000])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("part", PARTS_OF_NOBODYS)
+def test_parts_of_an_array_that_is_gone_can_be_written(part, write, size):
+    def run(xp):
+        names = {"np": xp, "v": xp.arange(float(size))}
+        exec(f"r = {part}\n{write}", names)
+        return names["r"]
+
+    numpy.testing.assert_allclose(run(np).asnumpy(), run(numpy), rtol=1e-12, atol=1e-6)
+
+
+def test_parts_of_an_array_of_which_a_view_exists_cannot_be_written():
+    c = np.arange(4.0) * 1j
+    half, r = c[:2], c.imag
+    del c
+    with pytest.raises(ValueError, match="read-only"):
+        r[0] = 1
+    assert not r.flags.writeable
+    del half
+    r[0] = 1
+    assert r.flags.writeable
+    assert r.tolist() == [1.0, 1.0, 2.0, 3.0]
+
+
+def test_an_array_broadcast_from_parts_of_an_array_that_is_gone_cannot_be_written():
+    wide = np.broadcast_to((np.arange(4.0) * 1j).imag, (2, 4))
+    with pytest.raises(ValueError, match="read-only"):
+        wide[0] = 1

@@ -213,6 +213,8 @@ class Cell:
     _variable = Variable
     #: The content, but None for a view with gaps whose content would be a large copy.
     _operand: Any
+    #: Of a copy that stands for part of another array: a weak reference to the cell with the memory of that array. See `writable`.
+    _copy_of: Any = None
 
     def _rebind(self, v: "Content") -> None:
         """Bind the result of a write."""
@@ -253,6 +255,17 @@ def content_of(cell: Cell) -> Any:
 def operand_of(cell: Cell) -> Any:
     """``cell._operand``, likewise."""
     return cell._held if cell._held is not None else cell._operand
+
+
+def writable(root: Cell, chain: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The operations of a view without those that would only refuse writes; None if it is read-only.
+
+    A copy that stands for part of another array (its view begins with an operation that refuses writes) may be written once nobody has
+    that array any more: then no one misses the write.
+    """
+    source = root._copy_of
+    own = chain[1:] if source is not None and source() is None and chain else chain
+    return own if all(bound_op.op.writes_through for bound_op in own) else None
 
 
 def wrap(cls: type[AnyCell], content: Content) -> AnyCell:

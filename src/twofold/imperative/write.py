@@ -29,7 +29,7 @@ from ..ops.primitive_shape import slice_update
 from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap
+from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap, writable
 from .concurrent_writes import replace, written_in_place
 from .counters import COUNTERS
 from .deferral import twin_of
@@ -193,9 +193,7 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
         # running the operations that wait to read the array costs less than copying all of it for a small write
         _settle(v, reads_first=v.sharing is None and _is_small_part(v, chain, key))
     if tracked or (v.__class__ is Value and not is_visible(v)):
-        for bound_op in chain:
-            if not bound_op.op.writes_through:
-                raise _read_only_error(root, chain)
+        chain = _let_through(root, chain)
         COUNTERS.rebound += 1
         is_lost = key is None and v.__class__ is Value and v.data is None and _is_lost(v, chain)
         # a write to a GPU's array may take its memory, which a content that is being replaced does not give
@@ -241,9 +239,10 @@ def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None
     try:
         _change_part(root, chain, change)
     except ValueError:
-        if not all(bound_op.op.writes_through for bound_op in chain):
-            raise _read_only_error(root, chain) from None
-        raise
+        own = _let_through(root, chain)
+        if own == chain:
+            raise
+        _change_part(root, own, change)
 
 
 def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
@@ -352,13 +351,15 @@ def _put_back(root: Cell, bound_op: BoundOp, new: Cell) -> Content:
     return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]
 
 
-def _read_only_error(root: Cell, chain: Chain) -> ParameterError:
-    """The error of a write to a view that one of its operations makes read-only."""
-    return ParameterError(
+def _let_through(root: Cell, chain: Chain) -> Chain:
+    found = writable(root, chain)
+    if found is not None:
+        return found
+    raise ParameterError(
         "assignment destination is read-only",
         f"a view or copy of shape {view_shape(type_of(root._content)[0], chain)} that cannot be written through",
         "write to the array that it was made from (c.real = …, x[i, j] = …), or into a copy",
-    )
+    ) from None
 
 
 def renew_leaf(v: Value) -> None:

@@ -21,7 +21,7 @@ from ..device import Device, interned
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted, apply_op
-from ..imperative.cell import PLAIN, is_view, wrap
+from ..imperative.cell import PLAIN, is_view, wrap, writable
 from ..imperative.element import Absent, ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
@@ -112,7 +112,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         if self._held.__class__ is PLAIN:
             return self._held.view().flags
         # only shape and strides count: a one-element dummy stands for memory that may be on a device or not computed yet
-        writeable = not is_view(self) or all(bound_op.op.writes_through for bound_op in self._chain)
+        writeable = not is_view(self) or writable(self._base, self._chain) is not None
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
     @property

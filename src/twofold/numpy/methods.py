@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from ..calls.ufuncs import array_ufunc
 from ..dtype import COMPLEX
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted
-from ..imperative.cell import PINNED, PLAIN, Value, is_view
+from ..imperative.cell import PINNED, PLAIN, Value, is_view, wrap
+from ..imperative.guards import plain_or_value
+from ..imperative.tape import tls
+from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Shape
 from ..signal_handlers import unless_signalled
 from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_tricks
@@ -38,18 +42,43 @@ BY_NUMPY = ("argpartition", "choose", "dump", "dumps", "searchsorted", "tobytes"
 
 
 def _real(self: ndarray) -> ndarray:
-    """The real parts: the array itself if it is not complex, else a read-only copy, which can be assigned to as a whole."""
+    """The real parts: the array itself if it is not complex, else a copy, which can be assigned to as a whole.
+
+    Its elements cannot be written while the array exists, as that would not see it.
+    """
     return _part(self, np.real) if self._dtype in COMPLEX else self
 
 
 def _imag(self: ndarray) -> ndarray:
-    """The imaginary parts, as a read-only copy; those of a complex array can be assigned to as a whole."""
+    """The imaginary parts, as a copy; those of a complex array can be assigned to as a whole. See `_real`."""
     return _part(self, np.imag)
 
 
-def _part(self: ndarray, function: Callable[..., object]) -> ndarray:
-    found = by_numpy(function, (self,), {})
-    return found if self.__class__ is ndarrayElement else read_only(found)
+class _Copy(ndarray):
+    """A copy that stands for part of another array."""
+
+    __slots__ = ("_copy_of",)
+
+
+def _part(self: ndarray, function: Callable[..., Any]) -> ndarray:
+    if self.__class__ is ndarrayElement:
+        return by_numpy(function, (self,), {})
+    memory = ready_memory(self)
+    if memory is None:
+        found: ndarray = by_numpy(function, (self,), {})
+        if tls.tape is not None or found._held is None:
+            return read_only(found)
+        content = found._held
+    else:
+        content = plain_or_value(np.array(function(memory), order="C"))
+    copy = wrap(_Copy, content)
+    copy._copy_of = ref(self if self._held is not None else self._base)
+    view = read_only(copy)
+    if content.__class__ is PLAIN:  # what the first read would find
+        seen = content.view()
+        seen.flags.writeable = False
+        view._seen, view._of = seen, content
+    return view
 
 
 def _set_real(self: ndarray, value: ArrayLike) -> None:
