@@ -94,6 +94,11 @@ def _set_imag(self: ndarray, value: ArrayLike) -> None:
     _set_part(self, "imag", value)
 
 
+def _set_flat(self: ndarray, value: ArrayLike) -> None:
+    """Set the elements in row-major order, to those of an array that is repeated as often as it takes."""
+    _set_part(self, "flat", value)
+
+
 def _set_part(self: ndarray, name: str, value: ArrayLike) -> None:
     refuse_cut(f"assignment to {name}", value, np.empty(0))
     host = to_numpy(value)
@@ -281,6 +286,7 @@ def attach() -> None:
     """Attach the methods to `ndarray`."""
     own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
     own |= {
+        "flat": property(vars(ndarray)["flat"].fget, _set_flat, doc=vars(ndarray)["flat"].__doc__),
         "real": property(_real, _set_real),
         "shape": property(vars(Array)["shape"].fget, _set_shape),
         "imag": property(_imag, _set_imag),
