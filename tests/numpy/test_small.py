@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import tracemalloc
 
 import numpy
 import pytest
@@ -60,7 +61,8 @@ FRAMES = {
     "np.array([[x[1], 2], [y[0], x[3]]])": None, "np.array([x[1], A[0, 0]])": 3, "np.array([x[1], 2])": 3, "round(x[3], 1)": 3,
     "x.fill(2.0)": 1,
     "np.linalg.solve(A[:3, :3] + np.eye(3), x[:3])": None, "np.einsum('i,i', x, y)": 5, "np.einsum('ij->ji', A)[1]": None,
-    "np.array([A[0], A[1]])": None,
+    "np.array([A[0], A[1]])": 3, "np.array([x, y])": 1, "np.asarray([x, y], 'float32')": 1, "np.reciprocal(y)": 1,
+    "np.modf(x)[0]": 7, "np.bitwise_xor.reduce(I)": 1,
     # elements and arrays as indices
     "A[I[1], I[2]]": 3, "A[:, I[1]]": 2, "A[I[0], 2:]": 2, "A[I[1], 3] = 2.0": 2, "x[[I[0], 2]]": 3, "A[[I[1], 0]] = A[[0, I[1]]]": 6,
     "A[range(3), I]": 2, "A[I, 1]": 2, "A[x > 1, 2]": 3, "A[I, [1, 2, 3]] = y[:3]": 3, "A[I, None]": 2, "A[I, 1:3]": 2, "A[None, :, I]": 2,
@@ -528,3 +530,14 @@ def test_formatting_and_integers_of_such_numbers():
     assert ndarrayElement.__index__(total) == 3
     assert ndarrayElement.__format__(total, "05d") == "00003"
     assert ndarrayElement.__array__(total, copy=False) == 3
+
+
+@pytest.mark.parametrize("text", ["np.trace(A)", "A.trace(1)", "np.shares_memory(A, C)", "np.may_share_memory(A, A)"])
+def test_what_concerns_few_elements_of_a_large_array_numbers_none_of_the_others(text):
+    own, theirs = ({"np": xp, "A": xp.ones((1000, 1000)), "C": xp.ones((1000, 1000))} for xp in (np, numpy))
+    tracemalloc.start()
+    found = eval(text, own)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == eval(text, theirs)
+    assert peak < 1_000_000

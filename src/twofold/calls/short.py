@@ -128,12 +128,12 @@ def return_kept(v):
 def ready_parts(given):
     """NumPy's arrays of several arrays; None if some are not at hand."""
     ready = []
-    for a in given:
-        kind = a.__class__
-        if not is_at_hand(a, kind):
+    for part in given:
+        kind = part.__class__
+        if not is_at_hand(part, kind):
             ready = None
             break
-        v = content(a)
+        v = content(part)
         if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
             ready = None
             break

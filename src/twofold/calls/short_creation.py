@@ -16,7 +16,7 @@ from ..imperative.tape import tls
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import cls, element, return_array, return_element, return_small
-from .short import OWN_OPTIONS, REFUSED, atoms, device_is_chosen, general, is_alone, memory, numpys, return_kept
+from .short import OWN_OPTIONS, REFUSED, atoms, device_is_chosen, general, is_alone, memory, numpys, ready_parts, return_kept
 
 #: `like`: NumPy's function of shape and dtype.
 filled: Function = FREE
@@ -94,7 +94,7 @@ def of_numbers(*args, **options):
 
 @fragment
 def return_converted(given, dtype):
-    """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no tape entries."""
+    """Return the array of a nested list that begins with a number, or of arrays. What else is in it NumPy finds, but no tape entries."""
     first = given
     while first.__class__ is list or first.__class__ is tuple:
         first = first[0] if first else 0.0  # pyright: ignore[reportIndexIssue]  # a list or tuple
@@ -111,6 +111,14 @@ def return_converted(given, dtype):
         except unless_signalled(REFUSED):
             return general(given, dtype)
         return_kept(v)
+    if first.__class__ is cls and first is given[0] and not device_is_chosen() and tls.tape is None:
+        ready = ready_parts(given)
+        if ready is not None:
+            try:
+                v = np.array(ready, dtype)
+            except unless_signalled(REFUSED):
+                return general(given, dtype)
+            return_kept(v)
 
 
 def array(object, dtype=None, *more, **options):

@@ -273,7 +273,7 @@ tril, triu = _triangle("tril", True), _triangle("triu", False)
 
 def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """Sums along diagonal ``offset`` of two axes."""
-    return sum(_diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 # sizes
@@ -311,23 +311,24 @@ def size(a: ArrayLike, axis: int | Iterable[int] | None = None) -> int:
     return x.size if axis is None else math.prod(x.shape[k] for k in distinct_axes(axis, x.ndim))
 
 
-def _memory(a: ndarray) -> tuple[Array, np.ndarray]:
-    """The root of an array, and the positions of the array's elements in the root's memory."""
+def _places(a: ndarray) -> np.ndarray:
+    """The positions of the elements of an array in the memory of its root."""
     layout = a._strided
-    root = a.base if a.base is not None else a
     steps = [
         np.arange(n).reshape([-1 if j == k else 1 for j in range(a.ndim)]) * s
         for k, (n, s) in enumerate(zip(a.shape, layout.strides, strict=True))
     ]
-    return root, np.asarray(layout.offset + np.add.reduce(np.broadcast_arrays(*steps)) if steps else layout.offset)
+    return np.asarray(layout.offset + np.add.reduce(np.broadcast_arrays(*steps)) if steps else layout.offset)
 
 
 def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bool:
     """Whether two arrays have an element's memory in common; ``max_work`` has no effect, since the answer is exact."""
     if not isinstance(a, ndarray) or not isinstance(b, ndarray):
         return False
-    (root, places), (other, others) = _memory(a), _memory(b)
-    return root is other and bool(np.intersect1d(places, others).size)
+    first, second = (x._base if is_view(x) else x for x in (a, b))
+    if first is not second or not a.size or not b.size:
+        return False
+    return a is first or b is first or bool(np.intersect1d(_places(a), _places(b)).size)
 
 
 may_share_memory = shares_memory

@@ -303,7 +303,7 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
 
 
 #: Composed functions that round nothing, and are NumPy's where arrays are ready.
-EXACT = frozenset({"fabs", "fmax", "fmin", "heaviside", "positive"})
+EXACT = frozenset({"fabs", "fmax", "fmin", "heaviside", "positive", "reciprocal"})
 #: The ufuncs with a short ``__call__``, each of a class of its own.
 _SHORT: list[Any] = []
 
@@ -327,11 +327,17 @@ def function_of(name: str) -> ufunc:
     if found._op is not None and name not in EXACT and (not found._op.primitive or found._op.ufunc is None):
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own
-    found._by_python = short_ufunc(numpys, found._short, ufunc.__call__)
-    methods: dict[str, object] = {"__call__": ufunc._machine_code or found._by_python, "__slots__": ()}
+    methods: dict[str, object] = {"__slots__": ()}
+    if numpys.nout == 1:
+        found._by_python = short_ufunc(numpys, found._short, ufunc.__call__)
+        methods["__call__"] = ufunc._machine_code or found._by_python
+        _SHORT.append(found)
+    elif name != "divmod":  # which has a gradient
+        methods["__call__"] = staticmethod(short_call(found.__call__, numpys))
     if numpys.nin == 2 and numpys.nout == 1:
         methods["accumulate"] = staticmethod(short_call(found.accumulate, numpys.accumulate))
         methods["reduceat"] = staticmethod(short_call(found.reduceat, numpys.reduceat))
+        if name not in REDUCE:
+            methods["reduce"] = staticmethod(short_call(found.reduce, numpys.reduce))
     found.__class__ = type(name, (ufunc,), methods)
-    _SHORT.append(found)
     return found
