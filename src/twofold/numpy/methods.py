@@ -14,7 +14,7 @@ from ..dtype import COMPLEX
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted
 from ..imperative.cell import PINNED, PLAIN, Value, is_view, wrap
-from ..imperative.guards import plain_or_value
+from ..imperative.guards import is_tracked, plain_or_value
 from ..imperative.tape import tls
 from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Shape
@@ -214,7 +214,15 @@ def _by_numpy(name: str) -> Callable[..., Any]:
 
 
 def _set_shape(self: ndarray, value: Shape) -> None:
-    """Reshape an array in place, as NumPy does, if nothing else sees its memory."""
+    """Reshape an array in place, as NumPy does: a view, or an array of which nothing else sees the memory."""
+    if is_view(self) and self._gradient is None and not is_tracked(self._base._content):
+        steps = self.reshape(value, copy=False)._chain
+        for x in gc.get_referrers(self):
+            if isinstance(x, Array) and is_view(x) and x._under is self:
+                x._chain  # noqa: B018  # worked out now, by the shape that the view had when it was indexed
+        self._of = self._seen = self._under = self._key = None
+        self._steps = steps
+        return
     _refuse_if_seen(self, "shape: an array keeps its shape", value, "write x = x.reshape(shape)")
     self._content = self.reshape(value).copy()._content
 
