@@ -45,3 +45,27 @@ def test_differences_are_numpys(n):
     values = numpy.random.default_rng(0).integers(0, 9, (3, 4, 5))
     for axis in (-1, 0, 1):
         assert np.diff(np.array(values), n, axis).tolist() == numpy.diff(values, n, axis).tolist()
+
+
+ORDERS = [
+    "a.T.ravel('K')",
+    "a.T.ravel('A')",
+    "a.T.flatten('K')",
+    "np.ravel(a.transpose(1, 0, 2), order='A')",
+    "a.transpose(1, 0, 2).flatten('K')",
+    "np.reshape(a.T, (4, -1), order='A')",
+    "a.T[::2].ravel('A')",
+    "a[:, ::-1].ravel('K')",
+    "a[:1].T.ravel('K')",
+    "[int(v) for v in np.nditer(a.T[:2])]",
+    "[int(v) for v in np.nditer(a[::-1, :, 1:])]",
+    "[int(v + w) for v, w in np.nditer([a[0].T, a[1].T])]",
+    "[int(v) for v in np.nditer(a.T[:2], order='C')]",
+]
+
+
+@pytest.mark.parametrize("size", [2, 5000])
+@pytest.mark.parametrize("text", ORDERS)
+def test_elements_of_views_are_read_in_the_order_of_their_memory(text, size):
+    found, wanted = (eval(text, {"np": xp, "a": xp.arange(6 * size).reshape(2, 3, size)}) for xp in (np, numpy))
+    assert numpy.asarray(found).tolist() == numpy.asarray(wanted).tolist()

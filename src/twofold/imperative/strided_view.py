@@ -50,6 +50,19 @@ class StridedView(NamedTuple):
         strides = _strides_after_reshape(self, shape)
         return None if strides is None else StridedView(shape, strides, self.offset)
 
+    @property
+    def is_column_major(self) -> bool:
+        """Whether the elements are adjacent, with the first axis as the fastest, and not with the last."""
+        axes = [k for k in reversed(range(len(self.shape))) if self.shape[k] != 1]
+        return len(axes) > 1 and tuple([self.strides[k] for k in axes]) == row_major(tuple([self.shape[k] for k in axes]))
+
+    def axes_in(self, order: str) -> Sizes:
+        """The axes, slowest first, in which elements are read in NumPy's order ``"K"``, that of the memory, or ``"A"``."""
+        axes = range(len(self.shape))
+        if order == "K":
+            return tuple(sorted(axes, key=lambda k: -abs(self.strides[k])))
+        return tuple(reversed(axes)) if self.is_column_major else tuple(axes)
+
 
 def strided_view(shape: Sizes, chain: Sequence[BoundOp]) -> StridedView:
     """The strides and offset of a view of a root of that shape."""

@@ -135,8 +135,6 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         # writes to a copy would not reach this array: a broadcast view refuses them
         return self.copy().reshape(-1)._view(broadcast_to.bind(shape=(self.size,)))
 
-    # copies
-
     def astype(self, dtype: DTypeLike, order: Order = "K", casting: Casting = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
         """The array cast to a dtype.
 
@@ -212,8 +210,6 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         chain = () if self.shape else (primitive_shape.reshape.bind(shape=(1,)),)
         return view_of(NDArray, self, chain)
 
-    # views
-
     def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""
         return view_of(ndarray, self, chain)
@@ -240,7 +236,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         *shape
             Sizes, or one tuple of sizes; one of them may be -1.
         order
-            The order in which elements are read and placed: ``"C"`` (last axis fastest, also for ``"A"``) or ``"F"`` (first).
+            The order in which elements are read and placed: ``"C"`` (last axis fastest), ``"F"`` (first), or ``"A"``, that of the memory.
         copy
             Always copy (True), never (False: an error if a copy is needed), or only if needed (None).
 
@@ -254,7 +250,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
         sizes = tuple([n.__index__() for n in given])
         bound_op = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
-        if order == "F":  # the reversed axes in row-major order
+        if order == "F" or (order == "A" and is_view(self) and self._strided.is_column_major):  # the reversed axes in row-major order
             return self.transpose().reshape(bound_op.params["shape"][::-1], copy=copy).transpose()
         # a root is row-major, so every shape is a view of it; the strides of a view may not allow one
         fits = not is_view(self) or self._strided.reshaped(bound_op.params["shape"]) is not None
@@ -264,6 +260,8 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
 
     def ravel(self, order: Order = "C") -> "ndarray":
         """The elements along one axis: a view if they are adjacent in memory, else a copy."""
+        if order in ("A", "K") and is_view(self):
+            return self._permuted_view(self._strided.axes_in(order)).ravel()
         memory = ready_memory(self) if order == "C" and is_view(self) else None
         if memory is not None and (seen := self._seen) is not None and not seen.flags.c_contiguous:
             return adopted(ndarray, np.ascontiguousarray(memory).reshape(-1))

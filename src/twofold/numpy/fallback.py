@@ -19,6 +19,7 @@ from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..errors import AutogradError, ParameterError, UnsupportedDType, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
+from ..imperative.cell import is_view
 from ..imperative.guards import apart
 from ..imperative.trace import is_followed
 from ..ndarray.types import DeviceLike
@@ -344,7 +345,7 @@ def _of_library(module: ModuleType, name: str) -> object:
 
 @wraps(np.nditer, assigned=("__name__", "__qualname__"), updated=())
 def _nditer(op: object, *args: object, **options: object) -> np.nditer:
-    """NumPy's iterator over copies of arrays of ours, which it cannot write to.
+    """NumPy's iterator over copies of arrays of ours, which it cannot write to, in the order of their memory.
 
     Raises
     ------
@@ -355,7 +356,7 @@ def _nditer(op: object, *args: object, **options: object) -> np.nditer:
     """
     refuse_cut("nditer", (op, args, options), np.empty(0))
     try:
-        return np.nditer(to_numpy(op), *to_numpy(args), **to_numpy(options))
+        return np.nditer(map_nested(op, _laid_out), *to_numpy(args), **to_numpy(options))
     except ValueError as error:
         if "read-only" not in str(error):
             raise
@@ -364,6 +365,19 @@ def _nditer(op: object, *args: object, **options: object) -> np.nditer:
             None,
             "write to x[index], or use x.asnumpy()",
         ) from None
+
+
+def _laid_out(value: Any) -> Any:
+    """A copy in the order of the memory that a view shows; other arrays as NumPy's."""
+    host = to_numpy(value)
+    if not isinstance(value, ndarray) or not is_view(value) or not host.ndim:
+        return host
+    layout = value._strided
+    axes = layout.axes_in("K")
+    forwards = tuple([slice(None, None, -1 if layout.strides[k] < 0 else 1) for k in axes])
+    memory = np.ascontiguousarray(host.transpose(axes)[forwards])
+    memory.flags.writeable = False
+    return memory[forwards].transpose(np.argsort(axes))
 
 
 def attribute(module: ModuleType, name: str) -> Any:

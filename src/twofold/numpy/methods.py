@@ -26,7 +26,7 @@ from .fallback import by_numpy
 from .indexing import changed_inline
 from .namespace import find_attribute, in_short
 from .other_operands import is_array_like
-from .short_calls import generated, short_call
+from .short_calls import generated, short_call, short_form
 from .ufuncs import function_of
 
 #: Functions that become methods directly: their first argument is the array.
@@ -310,7 +310,8 @@ def attach() -> None:
     own |= {name: in_short(name, _by_numpy(name), getattr(np.ndarray, name)) for name in BY_NUMPY}
     for module, names in METHODS.items():
         own |= {name: in_short(name, getattr(module, name), getattr(np.ndarray, name)) for name in names.split()}
-    own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy", "flatten")}
+    own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy")}
+    own["flatten"] = short_form(ndarray.flatten, np.ndarray.flatten)  # NumPy's would see a copy, not the order of the memory
     for name, value in own.items():
         setattr(ndarray, name, value)
 
