@@ -9,6 +9,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from twofold import autograd, np
 
+from tests.statements import frames_of
+
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 DAY = numpy.timedelta64(1, "D")
 MATRIX = numpy.array([[1.0, 2.0], [3.0, 4.0]]).view(numpy.matrix)  # the constructor warns
@@ -145,3 +147,59 @@ def test_gradients_flow_to_the_other_operand_of_an_object_with_its_own_ufuncs():
         y = np.multiply(x, Named())
     y.backward()
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+SMALL = [
+    "np.exp(n)",
+    "np.sum(n)",
+    "np.maximum(n, 0)",
+    "np.add(n, v)",
+    "np.add(v, n)",
+    "n + v",
+    "v * n",
+    "v - n",
+    "v > n",
+    "np.where(v > 4, n, v)",
+]
+SMALL += [
+    "np.array(n)",
+    "np.asarray(n, 'float32')",
+    "np.concatenate([n, v])",
+    "np.sort(n)",
+    "np.clip(n, 1, 2)",
+    "np.argmax(n)",
+    "v @ n",
+    "n / v",
+]
+
+
+@pytest.mark.parametrize("program", SMALL)
+def test_small_arrays_of_numpys_take_short_ways(program):
+    n = numpy.array([3.0, 1.0, 2.0])
+    names = {"np": np, "n": n, "v": np.array([4.0, 5.0, 6.0])}
+    found, frames = eval(program, names), frames_of(program, names)
+    wanted = eval(program, {"np": numpy, "n": n, "v": numpy.array([4.0, 5.0, 6.0])})
+    assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
+    assert not isinstance(found, numpy.ndarray)
+    assert frames <= 12
+
+
+@pytest.mark.parametrize(
+    "program", ["np.array(n)", "np.asarray(n)", "np.positive(n)", "np.real(n)", "np.atleast_1d(n)", "np.squeeze(n)", "np.maximum(n, n)"]
+)
+def test_results_do_not_share_the_memory_of_numpys_arrays(program):
+    n = numpy.arange(3.0)
+    found = eval(program, {"np": np, "n": n})
+    found[0] = 9
+    assert n.tolist() == [0.0, 1.0, 2.0]
+    n[1] = 7
+    assert found.tolist() == [9.0, 1.0, 2.0]
+
+
+def test_arrays_of_numpys_are_constants_while_recording():
+    x, n = np.array([1.0, 2.0]), numpy.array([3.0, 4.0])
+    x.attach_grad()
+    with autograd.record():
+        y = x * n + np.exp(n) * x
+    y.backward()
+    assert x.grad.tolist() == (n + numpy.exp(n)).tolist()

@@ -62,7 +62,7 @@ FRAMES = {
     "x.fill(2.0)": 1,
     "np.linalg.solve(A[:3, :3] + np.eye(3), x[:3])": None, "np.einsum('i,i', x, y)": 5, "np.einsum('ij->ji', A)[1]": None,
     "np.array([A[0], A[1]])": 3, "np.array([x, y])": 1, "np.asarray([x, y], 'float32')": 1, "np.reciprocal(y)": 1,
-    "np.modf(x)[0]": 7, "np.bitwise_xor.reduce(I)": 1,
+    "np.modf(x)[0]": 7, "np.bitwise_xor.reduce(I)": 1, "1j * x": 1, "x + 2j": 1, "A[:3, :3].diagonal()": None,
     # elements and arrays as indices
     "A[I[1], I[2]]": 3, "A[:, I[1]]": 2, "A[I[0], 2:]": 2, "A[I[1], 3] = 2.0": 2, "x[[I[0], 2]]": 3, "A[[I[1], 0]] = A[[0, I[1]]]": 6,
     "A[range(3), I]": 2, "A[I, 1]": 2, "A[x > 1, 2]": 3, "A[I, [1, 2, 3]] = y[:3]": 3, "A[I, None]": 2, "A[I, 1:3]": 2, "A[None, :, I]": 2,
@@ -540,4 +540,18 @@ def test_what_concerns_few_elements_of_a_large_array_numbers_none_of_the_others(
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found == eval(text, theirs)
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["np.interp(0.5, x, x)", "np.take(x, [1, 2])", "np.bincount(I, weights=x[:3])", "np.correlate(x[:5], x[:3])"]
+)
+def test_large_arrays_that_numpy_only_reads_are_not_copied(text):
+    own, theirs = ({"np": xp, "x": xp.arange(1e6) / 1e6, "I": xp.array([1, 2, 0])} for xp in (np, numpy))
+    own["x"].wait_to_read()
+    tracemalloc.start()
+    found = eval(text, own)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.tolist() == eval(text, theirs).tolist()
     assert peak < 1_000_000

@@ -281,3 +281,11 @@ def test_the_gradient_of_a_view_of_a_marked_array_under_the_other_convention():
         loss = (y * y).sum()
     (grad,) = mx.autograd.grad(loss, [y])
     assert (type(grad), grad.tolist()) == (type(y), [0, 2, 4, 6])
+
+
+def test_a_view_as_an_array_is_one():
+    x = np.zeros(3)
+    for view in (x.view(np.ndarray), x.view(type=np.ndarray)):
+        view += 1
+        assert type(view) is np.ndarray
+    assert x.tolist() == [2.0, 2.0, 2.0]

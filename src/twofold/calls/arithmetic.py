@@ -24,6 +24,7 @@ from .contents import (
     content,
     element,
     elements,
+    is_numpys,
     legacy,
     native,
     quick,
@@ -142,8 +143,8 @@ def binary(self, other):
                 pass
         elif a.__class__ is Value:
             return_of_value_and_number(self, other, a, kind)
-    elif elements and (kind in native or kind is element):
-        # An element is NumPy's scalar, which has a dtype and promotes by it; a total holds one.
+    elif elements and (kind in native or kind is element or kind is complex or is_numpys(other, kind)):
+        # An element is NumPy's scalar, which has a dtype and promotes by it; a total holds one. NumPy promotes complex numbers itself.
         if a.__class__ is PLAIN:
             b = other._raw if kind is element else other
             try:

@@ -7,12 +7,14 @@ import numpy as np
 
 from ..assembly import FREE, fragment
 from ..config import SETTINGS
+from ..dtype import NAME_OF, NUMPY
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
 from ..imperative.views import GAPS
 
+BFLOAT16 = NUMPY["bfloat16"]
 #: Functions that templates call often, looked up once.
 quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray
 #: The class of arrays and of their views, and that of single elements, if the front end has any.
@@ -49,6 +51,12 @@ def content(x) -> Any:
     else:
         a = x._operand
     return a
+
+
+@fragment
+def is_numpys(x, kind):
+    """Whether an operand is an array of NumPy's that NumPy may compute with as it is: small, of numbers, and in row-major order."""
+    return kind is PLAIN and x.size < GAPS and x.dtype in NAME_OF and x.dtype is not BFLOAT16 and x.flags.c_contiguous
 
 
 @fragment

@@ -20,7 +20,7 @@ from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import cls, content, contiguous, element, new_array, return_element, return_result, return_small
+from .contents import BFLOAT16, cls, content, contiguous, element, new_array, return_element, return_result, return_small
 from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
@@ -43,7 +43,6 @@ get: Function = FREE
 of_views: bool = FREE
 keeps: bool = FREE
 
-BFLOAT16 = NUMPY["bfloat16"]
 #: The other axis of a matrix.
 OTHER_AXIS = {-2: 1, -1: 0, 0: -1, 1: -2}
 #: Has an item while machine code has taken the place of methods.

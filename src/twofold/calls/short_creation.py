@@ -15,7 +15,7 @@ from ..imperative.guards import is_small
 from ..imperative.tape import tls
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import cls, element, return_array, return_element, return_small
+from .contents import cls, element, is_numpys, return_array, return_element, return_small
 from .short import OWN_OPTIONS, REFUSED, atoms, device_is_chosen, general, is_alone, memory, numpys, ready_parts, return_kept
 
 #: `like`: NumPy's function of shape and dtype.
@@ -132,6 +132,12 @@ def array(object, dtype=None, *more, **options):
             if v.__class__ is PLAIN:
                 v = v.copy()
                 return_array(v)
+        elif is_numpys(object, kind) and not device_is_chosen():
+            try:
+                v = np.array(object, dtype)
+            except unless_signalled(REFUSED):
+                return general(object, dtype)
+            return_kept(v)
     return general(object, dtype, *more, **options)
 
 
@@ -143,4 +149,10 @@ def asarray(a, dtype=None, *more, **options):
             return a
         if kind is list or kind is tuple:
             return_converted(a, dtype)
+        if is_numpys(a, kind) and not device_is_chosen():
+            try:
+                v = np.array(a, dtype)
+            except unless_signalled(REFUSED):
+                return general(a, dtype)
+            return_kept(v)
     return general(a, dtype, *more, **options)

@@ -9,8 +9,8 @@ from ..assembly import FREE, Function, fragment
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import cls, content, element, native, new_array, return_result
-from .short import BFLOAT16, REFUSED, device_is_chosen, general, numpys, return_kept
+from .contents import BFLOAT16, cls, content, element, is_numpys, native, new_array, return_result
+from .short import REFUSED, device_is_chosen, general, numpys, return_kept
 
 #: The operator's function for contents of any kind.
 function: Function = FREE
@@ -40,7 +40,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
             return numpys(x)
         except unless_signalled(REFUSED):
             return general(self, x)
-    elif (kind is float or kind is int) and not device_is_chosen():
+    elif (kind is float or kind is int or is_numpys(x, kind)) and not device_is_chosen():
         a = x
     else:
         return general(self, x, out=out)
@@ -85,6 +85,8 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
             except unless_signalled(REFUSED):
                 return general(self, x, y)
         a = x
+    elif is_numpys(x, kind) and not device_is_chosen():
+        a = x
     else:
         return general(self, x, y, out=out)
     # The second operand likewise, now that the device is settled.
@@ -93,7 +95,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         b = content(y)
     elif kind is element:
         b = y._raw
-    elif kind is float or kind is int or kind in native:
+    elif kind is float or kind is int or kind in native or is_numpys(y, kind):
         b = y
     else:
         return general(self, x, y, out=out)
@@ -122,6 +124,8 @@ def at_hand(x, kind):
         a = content(x)
     elif kind is element:
         a = x._raw
+    elif is_numpys(x, kind):
+        a = x
     else:
         a = None
     return a

@@ -6,15 +6,15 @@ the result. So results are NumPy's by construction, and gradients flow.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..imperative.array import Array, adopted
-from ..imperative.cell import is_view
+from ..imperative.cell import PLAIN, is_view
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
-from ..opdef import broadcast_shapes, distinct_axes, moved_axes, normalized_axis
+from ..opdef import BoundOp, broadcast_shapes, distinct_axes, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import creation, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
@@ -220,8 +220,20 @@ delete, _diagonal = rearranged(np.delete), rearranged(np.diagonal)
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
     """Diagonal ``offset`` of two axes, along a new last axis; read-only."""
     x = operand(a)
+    v = x._held
+    if v.__class__ is PLAIN and v.ndim == 2 and axis1 == 0 and axis2 == 1 and (steps := _steps_to_diagonal(v.shape, offset)) is not None:
+        found = x._view(*steps)
+        found._seen, found._of = v.diagonal(offset), v  # what the first read would find
+        return found
     view = diagonal_view(x, offset) if x.ndim == 2 and axis1 in (0, -2) and axis2 in (1, -1) else None
     return read_only(_diagonal(x, offset, axis1, axis2) if view is None else view)
+
+
+@lru_cache(256)
+def _steps_to_diagonal(shape: tuple[int, ...], offset: int) -> tuple[BoundOp, ...] | None:
+    """The operations of the view of a small matrix's diagonal; None if it has no elements."""
+    view = diagonal_view(adopted(ndarray, np.zeros(shape)), offset)
+    return None if view is None else read_only(view)._chain
 
 
 def diagonal_view(x: ndarray, offset: int = 0) -> ndarray | None:

@@ -36,6 +36,11 @@ ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, 
 ATOMS |= {cls for cls in vars(np.dtypes).values() if isinstance(cls, type)}  # arrays of text, records and dates are NumPy's own
 
 
+#: How many of their first arguments NumPy's functions only read, and all that are named but ``out``. These get the memory itself, as
+#: these functions copy arrays that must not be written to.
+READ: dict[Callable[..., object], int] = {np.interp: 3, np.take: 2, np.choose: 2, np.bincount: 2, np.convolve: 2, np.correlate: 2}
+
+
 def short_call(
     function: Callable[..., object],
     numpys: Callable[..., object],
@@ -62,7 +67,8 @@ def short_call(
     if PLAIN is not np.ndarray:
         return function
     # the template calls one of these three if it cannot take the arguments; see the parameters
-    at_length = partial(_at_length, content_of=_first if reads_first else _memory) if of_large else _at_length if of_views else _by_itself
+    reads = READ.get(numpys, int(reads_first))
+    at_length = partial(_at_length, content_of=_memory, reads=reads) if of_large else _at_length if of_views else _by_itself
     names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
     call = _generated(short.any_call, _row_major_copy if numpys is np.ndarray.copy else numpys, names, of_views=of_views)
     template, known, names = SHORTER.get(numpys) or (None, {}, {})
@@ -165,21 +171,25 @@ def _at_length(
     args: tuple[Any, ...],
     given_options: dict[str, Any],
     content_of: Callable[[Any], np.ndarray] | None = None,
+    reads: int = 0,
 ) -> Any:
-    """`short_call` with arguments of any kind; ``content_of`` gives the array of an argument that need not be small."""
+    """`short_call` with arguments of any kind.
+
+    ``content_of`` gives the array of an argument that need not be small; the first ``reads`` arguments are those that NumPy only reads.
+    """
     arrays: list[Any] = []
     options = given_options
     try:
         if LISTENERS:
             raise NotPlain
         given = [
-            a if a.__class__ in ATOMS else _plain(a, arrays, content_of if k == 0 or content_of is None else _memory)
+            a if a.__class__ in ATOMS else _plain(a, arrays, content_of if k >= reads or content_of is None else _first)
             for k, a in enumerate(args)
         ]
         if options:
             if not OWN_OPTIONS.isdisjoint(options) or options.get("out") is not None:
                 raise NotPlain
-            options = {name: _plain(value, arrays, content_of and _memory) for name, value in options.items()}
+            options = {name: _plain(value, arrays, _first if reads > 1 else content_of) for name, value in options.items()}
         # without an array among the arguments the result belongs on the current device, which a `with` block may have changed
         if not arrays and short.device_is_chosen():
             raise NotPlain
@@ -245,7 +255,16 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
             return v
     elif kind in ATOMS:
         return value
+    elif kind is PLAIN and _is_like_ours(value, content_of is not None):
+        arrays.append(value)
+        return value
     raise NotPlain
+
+
+def _is_like_ours(a: np.ndarray, of_large: bool) -> bool:
+    """Whether NumPy may compute with an array of its own as with one of ours, which in large ones adds up other parts."""
+    is_number = a.dtype in NAME_OF and a.dtype is not BFLOAT16
+    return is_number and a.flags.c_contiguous and (of_large or a.size < GAPS) and not short.device_is_chosen()
 
 
 def _row_major_copy(a: np.ndarray) -> np.ndarray:
