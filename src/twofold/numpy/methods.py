@@ -74,7 +74,7 @@ def _part(self: ndarray, function: Callable[..., Any]) -> ndarray:
     copy = wrap(_Copy, content)
     copy._copy_of = ref(self if self._held is not None else self._base)
     view = read_only(copy)
-    if content.__class__ is PLAIN:  # what the first read would find
+    if isinstance(content, np.ndarray):  # what the first read would find
         seen = content.view()
         seen.flags.writeable = False
         view._seen, view._of = seen, content
