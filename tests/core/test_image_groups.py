@@ -65,7 +65,8 @@ def assert_computes_the_same(outputs, inputs, found, seed=0, rtol=1e-4):
     backend = backend_for(CPU)
     for a, b in zip(Program(outputs, inputs, backend).run(arrays), Program(found, inputs, backend).run(arrays), strict=True):
         assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol / 10)
+        # Winograd's algorithm is exact to a part of the largest number: see the page on convolutions
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol / 5 * max(1, np.abs(b).max()))
 
 
 def test_a_network_that_ends_with_large_weights_is_split_before_them():
