@@ -17,6 +17,9 @@ needs_wide_vectors = pytest.mark.skipif(
     not is_installed() or not packing.has_wide_vectors(), reason="no llvmlite, or no vectors of 512 bits"
 )
 
+#: The types of methods in machine code: those that are called by their names, and those that operators call.
+METHODS = (type(str.upper), type(int.__add__))
+
 
 @cache
 def _methods() -> MachineCode | None:

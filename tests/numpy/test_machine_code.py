@@ -10,7 +10,7 @@ import twofold as mx
 from twofold import np as tnp
 from twofold.numpy.array import ndarray, ndarrayElement
 
-METHOD = type(str.upper)
+from tests.machine_code import METHODS
 
 pytestmark = pytest.mark.usefixtures("code")
 
@@ -148,7 +148,7 @@ WHERE += [((), {}), ((0, "float32"), {}), ((0,), {"axis": 0}), ((), {"keepdims":
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_do_what_the_functions_do(code, name):
-    assert isinstance(vars(ndarray)[name], METHOD)
+    assert isinstance(vars(ndarray)[name], METHODS)
     runs = [lambda x, given=given: getattr(x, name)(*given[0], **given[1]) for given in WHERE]
     compared(code, [(run, array) for run in runs for array in OF_US])
 

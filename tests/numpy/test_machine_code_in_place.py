@@ -22,7 +22,7 @@ from twofold.numpy.array import ndarray, ndarrayElement
 from twofold.numpy.machine_code import MachineCode
 from twofold.scheduler import observers
 
-METHOD = type(str.upper)
+from tests.machine_code import METHODS
 
 pytestmark = pytest.mark.usefixtures("code")
 
@@ -126,11 +126,11 @@ def test_counted_calls_put_the_methods_in_place(code, monkeypatch):
     x = tnp.arange(4.0)
     for _ in range(9):
         assert x[1] == 1.0
-    assert not isinstance(vars(ndarray)["__getitem__"], METHOD)
+    assert not isinstance(vars(ndarray)["__getitem__"], METHODS)
     x + x, x[1], x - x
-    assert isinstance(vars(ndarray)["__getitem__"], METHOD)
-    assert isinstance(vars(ndarrayElement)["__add__"], METHOD)
-    assert isinstance(vars(type(tnp.exp))["__call__"], METHOD)
+    assert isinstance(vars(ndarray)["__getitem__"], METHODS)
+    assert isinstance(vars(ndarrayElement)["__add__"], METHODS)
+    assert isinstance(vars(type(tnp.exp))["__call__"], METHODS)
     observers._places.remove(fresh)
     fresh.timed()
     assert {name: vars(ndarray)[name] for name in functions} == functions
@@ -154,7 +154,7 @@ def test_without_methods_the_functions_stay(code, monkeypatch, make):
 
 
 def test_a_ufunc_that_is_made_later_has_the_method():
-    assert isinstance(vars(type(tnp.nextafter))["__call__"], METHOD)
+    assert isinstance(vars(type(tnp.nextafter))["__call__"], METHODS)
     assert tnp.nextafter(tnp.array([1.0]), 2.0).tolist() == [numpy.nextafter(1.0, 2.0)]
 
 
@@ -166,7 +166,7 @@ def test_the_profiler_sees_operations(tmp_path):
     mx.profiler.set_state("stop")
     x + x
     assert "add" in mx.profiler.dumps(reset=True)
-    assert isinstance(vars(ndarray)["__add__"], METHOD)
+    assert isinstance(vars(ndarray)["__add__"], METHODS)
 
 
 # --------------------------------------------------------------------------------------------- recording, threads, errors
@@ -286,7 +286,7 @@ def test_what_a_program_has_put_in_place_stays(code, monkeypatch):
         x = tnp.arange(4.0)
         for _ in range(4):
             x[0]
-        assert isinstance(vars(ndarray)["__sub__"], METHOD)
+        assert isinstance(vars(ndarray)["__sub__"], METHODS)
         assert (x % 2, x + 2, tnp.exp(x)) == ("mine",) * 3
         fresh.timed()
         fresh.plain()
@@ -311,7 +311,7 @@ def test_bad_calls_raise():
         x.__array_ufunc__(numpy.add, 2**60, numpy.float64(1), x)
     with pytest.raises(AttributeError):
         type(tnp.exp).__new__(type(tnp.exp))(x)
-    with pytest.raises(TypeError, match=r"3 were given|4 were given"):
+    with pytest.raises(TypeError, match=r"3 were given|4 were given|expected 2 arguments, got 3"):
         x.__setitem__(1, 2, 3)
 
 
@@ -330,7 +330,7 @@ def test_a_compiler_that_cannot_be_loaded_leaves_the_functions(code, error):
 
 
 def test_methods_have_the_signatures_of_the_functions():
-    assert list(inspect.signature(ndarray.__add__).parameters) == ["self", "other"]
+    assert list(inspect.signature(ndarray.__add__).parameters) == ["self", "value"]  # like those of built-in classes
     assert "axis" in inspect.signature(ndarray.sum).parameters
     assert "out" in inspect.signature(tnp.exp).parameters
     assert ndarray.sum.__doc__

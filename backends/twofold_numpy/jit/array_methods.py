@@ -6,7 +6,7 @@ Where a slot holds anything but NumPy's array it calls the function that it repl
 
 import ctypes
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import getattr_static, signature
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from twofold.backend.host_code import ArrayClasses, Methods
 
+from .array_slots import Slot, descriptor, replace_dealloc, slots_of
 from .callables import METH_FASTCALL, Definition
 from .compiler import Code, Compiler, compiler
 from .llvm_text import DTYPE, FIELDS, PACKED, llvm_text
@@ -42,6 +43,8 @@ SMALL = 1 << 20
 LETTERS = "?bBhHiIlLefdFD"
 #: What is known of an array without its elements.
 NAMES = ("shape", "size", "ndim", "dtype")
+#: Freed arrays whose memory is used again, and how many that hold each other are freed one inside the other.
+KEPT, DEEPEST = 32, 50
 #: The classes of NumPy's scalars that are looked for first.
 COMMON = (np.float64, np.int64, np.bool_, np.float32)
 
@@ -86,6 +89,8 @@ OPERATORS = _operators()
 OF_ARRAYS = OPERATORS | {
     **{f"__i{n}__": Method(METH_O, PAIR, f"@in_place({PAIR}, ptr @PyNumber_InPlace{f}, i64 {{python}})") for n, f in ARITHMETIC.items()},
     **{f"__{name}__": Method(METH_O, PAIR, f"@{name}({PAIR}, i64 {{python}})") for name in ("pow", "matmul", "getitem")},
+    # a slot is that of both methods, or of none
+    **{f"__{name}__": Method(METH_O, PAIR, f"@by_python(i64 {{python}}, {PAIR}, i64 2)") for name in ("rpow", "rmatmul")},
     "__setitem__": Method(METH_FASTCALL, FEW, f"@setitem({FEW}, i64 {{python}})"),
     "__array_ufunc__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@array_ufunc({ANY}, i64 {{python}})"),
     **{n: Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@{n}({ANY}, i64 {{python}})") for n in ("copy", "astype", "dot")},
@@ -100,6 +105,7 @@ OF_ARRAYS = OPERATORS | {
 #: Of single elements: what hides the ufuncs of arrays from NumPy's scalars, which then leave an operator to the element.
 HIDDEN = "__array_ufunc__"
 OF_ELEMENTS = OPERATORS | {HIDDEN: Method(0, "ptr %self, ptr %object, ptr %class", "@hidden()")}
+SLOTS = tuple(slots_of(tuple(ARITHMETIC), tuple(UNARY), tuple(COMPARED)))
 #: Of all ufuncs; the function that it replaces is in a slot of the ufunc.
 OF_UFUNCS = {"__call__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@ufunc_call({ANY})")}
 
@@ -131,19 +137,37 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
     for cls, slots in classes.slots.items():
         words |= _slots(cls, slots)
+    words |= {"KEPT": KEPT, "DEEPEST": DEEPEST}
+    words["WEAK"] = classes.array.__weakrefoffset__
+    words["CLEARED"] = "\n".join(
+        f"  call void @clear(ptr %x, i64 {place})" for place in _slots(classes.array, classes.slots[classes.array]).values()
+    )
     words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
     head = own.machine.head
     words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1, "ORDER": head + DTYPE + 2}
     words |= _places(items := (object(), object()), {"ITEMS": items[0]})
     words |= _places(part := slice(object(), object(), object()), {"START": part.start, "STOP": part.stop, "STEP": part.step})
-    code = own.built(_text(words, [*methods.values()], replaced), inlines=True)
+    slots = _slots_of_classes(classes, methods)
+    code = own.built(_text(words, methods, slots, replaced), inlines=True)
     _keep(code, code.library, given)
-    addresses = _addresses(code, given, len(methods))
-    return {
+    *addresses, dealloc = _addresses(code, given, len(methods) + len(slots) + 1)
+    replace_dealloc(classes.array, [*classes.slots[classes.array]], dealloc)
+    of_methods, of_slots = addresses[: len(methods)], addresses[len(methods) :]
+    made = {
         (cls, name): _descriptor(cls, name, method.convention, address, function) if method.convention else _hiding(address)
-        for ((cls, name), method), address, function in zip(methods.items(), addresses, functions, strict=True)
+        for ((cls, name), method), address, function in zip(methods.items(), of_methods, functions, strict=True)
     }
+    for (cls, _, slot), address in zip(slots, of_slots, strict=True):
+        found = {(cls, name): descriptor(cls, name, address) for name in slot.names}
+        made |= {} if None in found.values() else found
+    return made
+
+
+def _slots_of_classes(classes: ArrayClasses, methods: Mapping[tuple[type, str], Method]) -> list[tuple[type, str, Slot]]:
+    """The slots all of whose methods there are, with their classes and the words for these."""
+    named = (classes.array, "ARRAY"), (classes.element, "ELEMENT")
+    return [(cls, word, slot) for cls, word in named for slot in SLOTS if all((cls, name) in methods for name in slot.names)]
 
 
 def _objects(classes: ArrayClasses) -> dict[str, object]:
@@ -155,6 +179,8 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "VALUE": classes.value,
         "HOST": classes.host,
         "NONE": None,
+        "NOT_IMPLEMENTED": NotImplemented,
+        "DELETE": sys.intern("__delitem__"),
         "ELLIPSIS": ...,
         "FLOAT": float,
         "INT": int,
@@ -194,15 +220,22 @@ def _methods(classes: ArrayClasses, reduced: int) -> dict[tuple[type, str], Meth
     return methods
 
 
-def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> str:
+def _text(
+    words: Mapping[str, str | int], methods: Mapping[tuple[type, str], Method], slots: Sequence[tuple[type, str, Slot]], first: int
+) -> str:
     """The module; ``first`` is the place of the first method's function among the objects that the code knows."""
     lines, told = [], []
-    for k, method in enumerate(methods):
+    for k, method in enumerate(methods.values()):
         call = method.call.format(python=first + k, **words)
         lines.append(
             f"define internal ptr @method_{k}({method.parameters}) nounwind {{\n  %result = call ptr {call}\n  ret ptr %result\n}}"
         )
         told.append(f"  %method.{k} = getelementptr ptr, ptr %methods, i64 {k}\n  store ptr @method_{k}, ptr %method.{k}")
+    functions = {key: f"@method_{k}" for k, key in enumerate(methods)}
+    for k, (cls, word, slot) in enumerate(slots, len(methods)):
+        lines.append(slot.text(f"@slot_{k}", words[word], {name: functions[cls, name] for name in slot.names}))
+        told.append(f"  %method.{k} = getelementptr ptr, ptr %methods, i64 {k}\n  store ptr @slot_{k}, ptr %method.{k}")
+    told.append(f"  %dealloc.to = getelementptr ptr, ptr %methods, i64 {len(methods) + len(slots)}\n  store ptr @dealloc, ptr %dealloc.to")
     for k in COMPARED.values():
         compared = f"%result = call ptr @PyObject_RichCompare(ptr %a, ptr %b, i32 {k})"
         lines.append(f"define internal ptr @compared_{k}(ptr %a, ptr %b) nounwind {{\n  {compared}\n  ret ptr %result\n}}")
@@ -211,7 +244,7 @@ def _text(words: Mapping[str, str | int], methods: list[Method], first: int) -> 
     letters = "\n    ".join(f"i8 {ord(letter)}, label %known" for letter in LETTERS)
     texts = {"LETTERS": letters, "TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
     return "\n".join(
-        (*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "views", "items", "calls")), *lines)
+        (*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "views", "items", "calls", "slots")), *lines)
     )
 
 

@@ -17,6 +17,8 @@ declare i32 @PyUnicode_CompareWithASCIIString(ptr, ptr)
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyMethod_New(ptr, ptr)
 declare ptr @PyLong_FromSsize_t(i64)
+declare i64 @PyLong_AsSsize_t(ptr)
+declare i32 @PyType_IsSubtype(ptr, ptr)
 declare ptr @PyNumber_MatrixMultiply(ptr, ptr)
 $DECLARED
 
@@ -74,6 +76,20 @@ define internal i1 @is_a(ptr %object, i64 %class) nounwind alwaysinline {
   %wanted = call ptr @word(i64 %class)
   %is = icmp eq ptr %own, %wanted
   ret i1 %is
+}
+
+; Whether an object is of a class or of one derived from it.
+define internal i1 @is_instance(ptr %object, i64 %class) nounwind alwaysinline {
+  %is = call i1 @is_a(ptr %object, i64 %class)
+  br i1 %is, label %yes, label %look
+yes:
+  ret i1 true
+look:
+  %own = call ptr @slot(ptr %object, i64 $CLASS)
+  %wanted = call ptr @word(i64 %class)
+  %derives = call i32 @PyType_IsSubtype(ptr %own, ptr %wanted)
+  %does = icmp ne i32 %derives, 0
+  ret i1 %does
 }
 
 ; Whether an object is a number of Python's.
@@ -319,6 +335,33 @@ no:
   ret ptr null
 }
 
+@kept = internal global [$KEPT x ptr] zeroinitializer
+@kept.number = internal global i64 0
+declare void @PyObject_GC_Track(ptr)
+
+; A new object with empty slots.
+define internal ptr @allocated(ptr %class) nounwind {
+entry:
+  %wanted = call ptr @word(i64 $ARRAY)
+  %is.array = icmp eq ptr %class, %wanted
+  %kept = load i64, ptr @kept.number
+  %has.some = icmp ne i64 %kept, 0
+  %is.kept = and i1 %is.array, %has.some
+  br i1 %is.kept, label %take, label %make
+take:
+  %less = sub i64 %kept, 1
+  store i64 %less, ptr @kept.number
+  %place = getelementptr [$KEPT x ptr], ptr @kept, i64 0, i64 %less
+  %x = load ptr, ptr %place
+  store i64 1, ptr %x
+  call void @Py_IncRef(ptr %class)
+  call void @PyObject_GC_Track(ptr %x)
+  ret ptr %x
+make:
+  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
+  ret ptr %new
+}
+
 ; The array or element that holds NumPy's result, and takes its reference. Null without an error if another function has to find out.
 define internal ptr @made(ptr %result) nounwind {
   %is.array = call i1 @is_a(ptr %result, i64 $PLAIN)
@@ -329,7 +372,7 @@ scalar:
 make:
   %which = phi i64 [ $ARRAY, %0 ], [ $ELEMENT, %scalar ]
   %class = call ptr @word(i64 %which)
-  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
+  %new = call ptr @allocated(ptr %class)
   %is.made = icmp ne ptr %new, null
   br i1 %is.made, label %fill, label %no
 fill:

@@ -21,7 +21,7 @@ define internal ptr @view(ptr %self, ptr %key, ptr %seen, { ptr, ptr } %owner) n
   %base = extractvalue { ptr, ptr } %owner, 0
   %content = extractvalue { ptr, ptr } %owner, 1
   %class = call ptr @word(i64 $ARRAY)
-  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
+  %new = call ptr @allocated(ptr %class)
   %is.made = icmp ne ptr %new, null
   br i1 %is.made, label %fill, label %no.memory
 fill:
