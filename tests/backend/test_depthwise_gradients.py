@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -95,3 +99,26 @@ def test_the_number_of_threads_changes_no_bit(kind, monkeypatch):
         getattr(depthwise_gradients, f"convolve_{kind}")(g, first, second, out)
         found.append(out.tobytes())
     assert found[0] == found[1]
+
+
+TEXT = """
+import hashlib
+
+from twofold_numpy.jit import compiler, depthwise
+
+own = compiler.compiler()
+built = []
+own.built = built.append
+depthwise.code_of(own, depthwise.Kernel(own.machine.vector_bits // 32, (3, 3), 1, 1, False, 1))
+print(len(built), hashlib.sha256(built[0].encode()).hexdigest())
+"""
+
+
+def test_the_text_of_code_is_the_same_in_every_process():
+    """It is the key of the machine code on disk."""
+    found = {
+        subprocess.run([sys.executable, "-c", TEXT], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True).stdout
+        for seed in "1234"
+    }
+    assert len(found) == 1
+    assert next(iter(found)).startswith("1 ")

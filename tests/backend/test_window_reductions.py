@@ -19,6 +19,7 @@ from twofold.program.compile import Program
 from twofold.program.passes import replace_by_definitions
 from twofold_numpy import NumpyBackend, window_reductions
 from twofold_numpy.adapter import NUMPY_ALONE
+from twofold_numpy.jit import window_rows
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.window_reductions import Computation
 
@@ -221,3 +222,25 @@ def test_machine_code_takes_less_than_half_the_time_of_kernels(size, stride, mon
         by_kernels.run(arrays)
     # it is three to five times as fast
     assert seconds(partial(in_code.run, arrays)) < seconds(partial(by_kernels.run, arrays)) / 2
+
+
+@pytest.mark.parametrize("across", [1, 2])
+@pytest.mark.parametrize("kernel", [1, 2, 4])
+@pytest.mark.parametrize("width", [1, 4, 9, 40])
+def test_vectors_reach_no_further_than_the_margin(across, kernel, width):
+    """Planes that are smaller are read by masks, as the memory beyond an array is not its own."""
+    for before in (0, 1, kernel, 20, 3000):
+        for columns in {max(1, (width + 2 * before - kernel) // across + 1), (width + before) // across + 1}:
+            printer = window_rows._Printer(compiler(), True, np.dtype(np.float32), kernel, across, columns)
+            block = printer.lanes * printer.together
+            firsts = [c * across - before for c in range(0, columns, block)]
+            ends = [first + printer.loads * printer.lanes - width for first in firsts]
+            assert printer.margin(width, before, columns) >= max(-min(firsts), *ends), (before, columns)
+
+
+def test_sums_of_windows_in_wide_padding(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    x = nd.array(np.arange(3 * 40 * 50, dtype=np.float32).reshape(1, 3, 40, 50))
+    found = nd.Pooling(x, kernel=(1, 2), pad=(0, 5000), stride=(1, 1), pool_type="sum").asnumpy()
+    padded = np.pad(x.asnumpy(), [(0, 0), (0, 0), (0, 0), (5000, 5000)])
+    np.testing.assert_array_equal(found, padded[..., :-1] + padded[..., 1:])

@@ -1,7 +1,9 @@
 """Operands of which NumPy makes no array of numbers, or which it leaves to their own class: the results are NumPy's."""
 
 import datetime
+import operator
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy
 import pytest
@@ -131,6 +133,26 @@ def test_results_of_pandas_keep_their_index(program):
     s = pandas.Series([1.5, 2.0], index=[1, 0])
     found, wanted = found_and_wanted(program, s=s)
     assert found == wanted
+
+
+@pytest.mark.parametrize("other", [Fraction(1, 2), Decimal(1), datetime.timedelta(1), object()])
+@pytest.mark.parametrize("way", [operator.iadd, operator.imul])
+def test_what_cannot_be_written_in_place_raises_and_changes_nothing(way, other):
+    for dtype in ("int64", "float64"):
+        x = np.arange(3).astype(dtype)
+        for part in (x, x[1:]):
+            with pytest.raises(TypeError):
+                way(part, other)
+        assert x.tolist() == [0, 1, 2]
+
+
+def test_an_operand_that_nobody_knows_is_refused():
+    class Unknown:
+        __array_ufunc__ = None
+
+    for way in (operator.add, operator.iadd, operator.or_):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            way(np.arange(3), Unknown())
 
 
 def test_a_matrix_is_an_array_where_it_is_added_in_place():

@@ -219,3 +219,12 @@ def test_an_array_broadcast_from_parts_of_an_array_that_is_gone_cannot_be_writte
     wide = np.broadcast_to((np.arange(4.0) * 1j).imag, (2, 4))
     with pytest.raises(ValueError, match="read-only"):
         wide[0] = 1
+
+
+@pytest.mark.parametrize("way", ["np.add.at(r, [0, 0], 1)", "np.multiply.at(r, [1], 2)", "np.negative.at(r, [0])"])
+def test_updates_at_indices_do_not_write_to_a_copy_of_a_part(way):
+    c = np.array([1 + 2j, 3 + 4j])
+    r = c.real
+    with pytest.raises(ParameterError, match="read-only"):
+        exec(way, {"np": np, "r": r})
+    assert (r.tolist(), c.tolist()) == ([1, 3], [1 + 2j, 3 + 4j])

@@ -83,3 +83,14 @@ def test_masks_are_not_lost():
     with pytest.raises(UnsupportedDType, match="mask"):
         x += masked
     assert x.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("way", ["reduce(x, out=o)", "accumulate(x, out=p)", "reduceat(x, [0, 2], out=q)"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "uint64", "int8", "float32"])
+@pytest.mark.parametrize("name", ["subtract", "hypot", "add", "maximum"])
+def test_reductions_have_the_dtype_of_what_they_are_written_to(name, dtype, way):
+    found = []
+    for xp in (np, numpy):
+        names = {"x": xp.array([1, 0, 3, 2]).astype(dtype), "o": xp.zeros(()), "p": xp.zeros(4), "q": xp.zeros(2), "f": getattr(xp, name)}
+        found.append(eval(f"f.{way}", names).tolist())
+    assert found[0] == found[1]

@@ -110,6 +110,14 @@ def test_all_sizes_that_the_network_leaves_free_may_vary(path, run):
     check_sizes(path, run, net, params, states, [(1, 3, 8, 8), (5, 3, 6, 9)])
 
 
+def test_two_axes_of_one_input_are_not_both_its_samples(path):
+    net = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
+    mx.onnx.export_model(net, {}, [(3, 3), (3, 4)], onnx_file_path=path, dynamic=True)
+    sizes = [[d.dim_param for d in given.type.tensor_type.shape.dim] for given in load(path).graph.input]
+    assert sizes[0][1] == sizes[1][0]
+    assert len({*sizes[0], *sizes[1]}) == 3
+
+
 def test_sizes_that_may_vary_have_the_given_names(path, run):
     net, params, states = convolutional()
     options = {"dynamic": True, "dynamic_input_shapes": [("samples", 3, None, 8)]}

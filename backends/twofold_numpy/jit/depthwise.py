@@ -6,6 +6,7 @@ lanes beyond the ends of a row of the image are not loaded, and rows above and b
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -138,8 +139,10 @@ def code_of(own: Compiler, kernel: Kernel) -> Code:
     printer, lanes = Printer(kernel, own.machine.vector_bits), kernel.lanes
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(WORDS)), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"TAPS": kernel.size[0] * kernel.size[1], "TOGETHER": kernel.together, "MASK": printer.kept_masks.bits}
-    words |= {"NEAR": "near" if printer.kept_masks.are_integers else "rows"}
-    words["ROWS"] = "\n".join(printer.rows(name, together) for name in {"rows", words["NEAR"]} for together in {1, kernel.together})
+    near = "near" if printer.kept_masks.are_integers else "rows"
+    words["NEAR"] = near
+    functions = dict.fromkeys(product(("rows", near), (1, kernel.together)))  # in an order that is always the same: the text is a key
+    words["ROWS"] = "\n".join(printer.rows(name, together) for name, together in functions)
     return own.built(
         module("depthwise", own.triple.startswith("x86"), **words, LANES=lanes, VECTOR=printer.vector, OVERLOAD=printer.overload)
     )

@@ -19,9 +19,10 @@ from .ir import Masks, splat
 from .llvm_text import data_addresses, llvm_text, loaded_words
 from .products import never, shared_words
 
-#: The numbers that the code reads after those of all computations in pieces: of planes, of an image and of its results, of windows, and
-#: the value of padding.
-WORDS = ("planes", "planes.before", "height", "width", "rows", "columns", "kernel.rows", "down", "rows.before", "columns.before", "lowest")
+#: The numbers that the code reads after those of all computations in pieces: of planes, of an image and of its results, of windows, the
+#: value of padding, and how far vectors reach beyond a row.
+WORDS = ("planes", "planes.before", "height", "width", "rows", "columns", "kernel.rows", "down")
+WORDS += ("rows.before", "columns.before", "lowest", "margin")
 #: LLVM's types by dtype, the ends of names of intrinsic functions, and how a double becomes one.
 TYPES = {"float32": ("float", "f32", "fptrunc"), "float64": ("double", "f64", "bitcast")}
 #: Columns and rows of the largest windows: those of larger ones are reduced one after the other, in scratch memory.
@@ -43,10 +44,21 @@ def bound_rows(
 ) -> Callable[..., None]:
     """What computes a part in pieces, called with (image, image, result, scratch memory)."""
     w = part.windows
-    code = code_of(own, "window_rows", **_Printer(own, kind == "max", dtype, w.kernel[2], w.stride[2], w.number[2]).words())
+    printer = _Printer(own, kind == "max", dtype, w.kernel[2], w.stride[2], w.number[2])
+    code = code_of(own, "window_rows", **printer.words())
     planes = part.planes * w.size[0]
     (padding,) = struct.unpack("q", struct.pack("d", lowest))
-    words = [planes, part.frame, *w.size[1:], *w.number[1:], w.kernel[1], w.stride[1], *w.before[1:], padding]
+    words = [
+        planes,
+        part.frame,
+        *w.size[1:],
+        *w.number[1:],
+        w.kernel[1],
+        w.stride[1],
+        *w.before[1:],
+        padding,
+        printer.margin(w.size[2], w.before[2], w.number[2]),
+    ]
     nanoseconds = planes * w.number[1] * w.number[2] * w.kernel[1] * w.kernel[2] * TAP
     return builtin_of(code.address, code.library, [*shared_words(own, library, pieces, nanoseconds), *words], never, KEEP_GIL)
 
@@ -86,9 +98,14 @@ class _Printer:
         words["CHECKED"] = _indented(self._checked(quick))
         words["IS_NEAR"] = "%may.be.near" if self.is_near else "false"
         words["NEAR_LOOK"] = quick[-1]
-        words["MARGIN"] = self.loads * self.lanes + self.kernel
         words["RESULTS"] = _indented(self._results())
         return words
+
+    def margin(self, width: int, before: int, columns: int) -> int:
+        """How many elements before and after a row are loaded with it, at most."""
+        block = self.lanes * self.together
+        last = (columns - 1) // block * block * self.across - before
+        return max(before, last + self.loads * self.lanes - width)
 
     def _masks(self) -> Iterator[str]:
         """Which lanes of the vectors that are loaded are inside the image."""

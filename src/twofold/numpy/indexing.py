@@ -224,12 +224,19 @@ def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] += value``, accumulating at repeated indices."""
     if not is_followed(index) and not is_recorded(value):
         key, host = to_numpy(index), to_numpy(value)
-        if changed_inline(x, lambda target: np.add.at(target, key, host)):
+        if changed_inline(x, lambda target: change_at(np.add, target, key, host)):
             return
     if INDEXER.basic(x.shape, index) is not None:  # every position occurs once
         x[index] = x[index] + value
     else:
         x[...] = wrap(ndarray, INDEXER.added(x, index, value))
+
+
+def change_at(function: np.ufunc, target: np.ndarray, *given: Any) -> None:
+    """Call the method ``at`` of one of NumPy's functions, which would write to arrays that refuse it."""
+    if not target.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    function.at(target, *given)
 
 
 def is_followed(index: object) -> bool:

@@ -35,7 +35,7 @@ from ..signal_handlers import unless_signalled
 from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
 from .fallback import by_numpy
-from .other_operands import NUMBERS, is_array_like, with_object
+from .other_operands import NUMBERS, is_array_like, object_in_place, with_object
 from .view_products import by_vector, product_of, unexchanged, untransposed
 
 #: Bytes from which a transposed array is copied first: in tiles that takes less time than to compute from one place here and one there.
@@ -327,8 +327,8 @@ def owned_memory(x: Any) -> np.ndarray | None:
     return v.data if x._held is not None else x._seen if x._of is v else look(HOST, v.data, x._chain)
 
 
-def in_place(op: Op) -> Callable[..., Any]:
-    """The method of an in-place operator."""
+def in_place(op: Op, numpys: Callable[..., object]) -> Callable[..., Any]:
+    """The method of an in-place operator; ``numpys`` is Python's operator, by which NumPy computes with other operands than arrays."""
     fn = getattr(HOST.xp, op.name) if op.ufunc is not None else None
 
     def general(self: Any, other: Any) -> Any:
@@ -336,7 +336,7 @@ def in_place(op: Op) -> Callable[..., Any]:
         if self._held is not None and not self.shape and getattr(self, "_gradient", None) is None:
             return NotImplemented
         if not is_array_like(other):
-            return NotImplemented
+            return object_in_place(numpys, self, other)
         if isinstance(other, np.matrix):  # in place, NumPy takes it for any array
             other = other.A
         _update(op, fn, self, element_operands(op, (self, other))[1])
@@ -425,7 +425,7 @@ def attach() -> None:
         for reverse in (False, True):
             general = _general(op, reverse, dunder == "pow" and not reverse, numpys)
             _attach_both(f"__{'r' * reverse}{dunder}__", op, general, reverse)
-        attach_method(ndarray, f"__i{dunder}__", in_place(op))
+        attach_method(ndarray, f"__i{dunder}__", in_place(op, getattr(operator, f"__i{dunder}__")))
         attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, _general(op)))  # as immutable as NumPy's scalars
         if op.ufunc is None:
             _attach_products(op)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded
 from ..imperative.cell import Cell
 from .fallback import by_numpy
 
@@ -26,11 +27,27 @@ def _own_method(cls: type, name: str) -> Any:
     return getattr(cls, name) if any(name in vars(base) for base in cls.__mro__) else None
 
 
+def _is_left_to(other: object) -> bool:
+    """Whether an operator is left to an operand."""
+    # Python repeats and joins text, and says what else it cannot do; NumPy's arrays leave operators to classes that say so, too
+    return isinstance(other, Sequence) or getattr(other.__class__, "__array_ufunc__", True) is None
+
+
+def object_in_place(numpys: Callable[..., object], x: Any, other: object) -> Any:
+    """``x += other`` of an operand that is no array: what NumPy writes into the array, or its error."""
+    if _is_left_to(other) or is_recorded((x,)):
+        return NotImplemented
+    memory = x.asnumpy()
+    found = numpys(memory, other)
+    if found is not memory:  # the operand has made something else of it, which takes the variable's place
+        return found
+    x[...] = memory
+    return x
+
+
 def with_object(numpys: Callable[..., object], values: tuple[Any, ...], reverse: bool) -> Any:
     """The result of an operator whose second operand is no array: that of the operand's own method, or NumPy's, element by element."""
-    if isinstance(values[1], Sequence):  # Python repeats and joins text, and says what else it cannot do
-        return NotImplemented
-    if getattr(values[1].__class__, "__array_ufunc__", True) is None:  # NumPy's arrays leave operators to the class, too
+    if _is_left_to(values[1]):
         return NotImplemented
     own = None if reverse else _own_method(values[1].__class__, f"__r{numpys.__name__.rstrip('_')}__")
     found = NotImplemented if own is None else own(values[1], values[0])

@@ -23,7 +23,7 @@ from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
 from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, guarded, objects_of
-from .indexing import add_at, changed_inline
+from .indexing import add_at, change_at, changed_inline
 from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
 from .short_calls import short_call, short_ufunc
 
@@ -182,7 +182,7 @@ class ufunc:  # NumPy's name
             return getattr(array, function.__name__)(axis)
         # of our functions only `sum` and `prod`, which have cumulative forms, take a dtype
         if function is None or (dtype is not None and self.__name__ not in ACCUMULATE):
-            given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
+            given = {"axis": axis, "dtype": self._dtype_of(dtype, out), "out": out, "keepdims": keepdims}
             return by_numpy(self._numpys.reduce, (array,), given | options)
         typed = {} if dtype is None else {"dtype": dtype}
         return guarded(function, self._numpys.reduce)(array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
@@ -193,7 +193,7 @@ class ufunc:  # NumPy's name
         if not operands(array)[0].ndim:
             raise DTypeError("cannot accumulate on a scalar", None, "give it an axis")
         if function is None:
-            return by_numpy(self._numpys.accumulate, (array,), {"axis": axis, "dtype": dtype, "out": out})
+            return by_numpy(self._numpys.accumulate, (array,), {"axis": axis, "dtype": self._dtype_of(dtype, out), "out": out})
         return function(array, axis=axis, dtype=dtype, out=out)
 
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
@@ -205,7 +205,14 @@ class ufunc:  # NumPy's name
 
     def reduceat(self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
         """Reductions of the slices between indices; NumPy computes them on the host."""
-        return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": dtype, "out": out})
+        return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": self._dtype_of(dtype, out), "out": out})
+
+    def _dtype_of(self, dtype: DTypeLike, out: Out) -> DTypeLike:
+        """The dtype in which NumPy reduces: that of ``out`` if none is given, where the function has results of its operands' dtype."""
+        if dtype is not None or out is None:
+            return dtype
+        letter = np.dtype(getattr(out, "dtype", None)).char
+        return out.dtype if f"{letter}{letter}->{letter}" in self._numpys.types else None
 
     def at(self, a: ndarray, indices: Index, b: ArrayLike | None = None) -> None:
         """Apply the function in place at indices; repeated indices count repeatedly.
@@ -226,7 +233,7 @@ class ufunc:  # NumPy's name
             self._at_recorded(a, indices, b)
             return
         given = to_numpy((indices,) if b is None else (indices, b))
-        if not changed_inline(a, lambda target: self._numpys.at(target, *given), b):
+        if not changed_inline(a, lambda target: change_at(self._numpys, target, *given), b):
             by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
 
     def _at_recorded(self, a: ndarray, indices: Index, b: ArrayLike | None) -> None:

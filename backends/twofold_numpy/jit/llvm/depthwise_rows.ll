@@ -1,5 +1,5 @@
-; Some rows of results of a channel, $TOGETHER at once, in blocks of one vector of columns. An element of padding is a lane that is not loaded, or is read from
-; a row of zeros. What the next row of results reads too may stay in registers.
+; Some rows of results of a channel, $TOGETHER at once, in blocks of one vector of columns. An element of padding is a lane that is not
+; loaded, or is read from a row of zeros. What the next row of results reads too may stay in registers.
 define internal void @${NAME}_$TOGETHER(ptr %image, ptr %zero.row, ptr %weights, ptr %target, i64 %top, i64 %bottom, i64 %height, i64 %width, i64 %columns, i64 %down, i64 %dilate.rows, i64 %pad.rows, i64 %pad.columns) noinline nounwind {
 entry:
 $LOADED_WEIGHTS

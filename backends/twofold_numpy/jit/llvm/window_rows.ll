@@ -33,7 +33,7 @@ plane:
   %p.after = add i64 %p, 1
   %is.before.others = icmp ult i64 %p.after, %planes
   %is.among.others = and i1 %is.after.others, %is.before.others
-  %is.large = icmp uge i64 %in.plane, $MARGIN
+  %is.large = icmp sge i64 %in.plane, %margin
   %may.be.near = and i1 %is.among.others, %is.large
   %out.place = mul i64 %number, %out.plane
   %out.p = getelementptr $TYPE, ptr %out.data, i64 %out.place

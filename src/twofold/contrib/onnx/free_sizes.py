@@ -59,9 +59,10 @@ def all_free_sizes(heads: Sequence[Head], shapes: Shapes, dtypes: Mapping[str, s
     groups = groups_that_vary([((name, k),) for name, shape in shapes.items() for k in range(len(shape))], shapes, fits)
     labels = {axis: f"{group[0][0]}_{group[0][1]}" for group in groups for axis in group}
     # the first axes count the samples: they have one size in all inputs if they can
-    first = [g for g in groups if any(k == 0 for _, k in g)]
+    first = [g for g in groups if any(k == 0 for _, k in g) and len({name for name, _ in g}) == len(g)]
     samples = _joined(first)
-    if first and len({shapes[name][k] for name, k in samples}) == 1 and fits(with_other_sizes(shapes, [samples])):
+    are_apart = len({name for name, _ in samples}) == len(samples)  # two axes of one input are not both its samples
+    if first and are_apart and len({shapes[name][k] for name, k in samples}) == 1 and fits(with_other_sizes(shapes, [samples])):
         groups = [samples, *(g for g in groups if g not in first)]
         labels |= dict.fromkeys(samples, "batch_size")
     return _named(groups, labels, shapes)
