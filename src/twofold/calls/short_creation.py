@@ -93,6 +93,16 @@ def of_numbers(*args, **options):
 
 
 @fragment
+def return_made(value, given, dtype):
+    """Return NumPy's array of a value, which has been made of the given one; if NumPy refuses it, the general function finds out."""
+    try:
+        v = np.array(value, dtype)
+    except unless_signalled(REFUSED):
+        return general(given, dtype)
+    return_kept(v)
+
+
+@fragment
 def return_converted(given, dtype):
     """Return the array of a nested list that begins with a number, or of arrays. What else is in it NumPy finds, but no tape entries."""
     first = given
@@ -106,19 +116,11 @@ def return_converted(given, dtype):
         first = given[0]
     # while recording, an array deeper in the list might have a gradient, which NumPy's conversion would lose
     if first.__class__ in NUMBERS and not device_is_chosen() and tls.tape is None:
-        try:
-            v = np.array(given, dtype)
-        except unless_signalled(REFUSED):
-            return general(given, dtype)
-        return_kept(v)
+        return_made(given, given, dtype)
     if first.__class__ is cls and first is given[0] and not device_is_chosen() and tls.tape is None:
         ready = ready_parts(given)
         if ready is not None:
-            try:
-                v = np.array(ready, dtype)
-            except unless_signalled(REFUSED):
-                return general(given, dtype)
-            return_kept(v)
+            return_made(ready, given, dtype)
 
 
 def array(object, dtype=None, *more, **options):
@@ -133,11 +135,7 @@ def array(object, dtype=None, *more, **options):
                 v = v.copy()
                 return_array(v)
         elif is_numpys(object, kind) and not device_is_chosen():
-            try:
-                v = np.array(object, dtype)
-            except unless_signalled(REFUSED):
-                return general(object, dtype)
-            return_kept(v)
+            return_made(object, object, dtype)
     return general(object, dtype, *more, **options)
 
 
@@ -150,9 +148,5 @@ def asarray(a, dtype=None, *more, **options):
         if kind is list or kind is tuple:
             return_converted(a, dtype)
         if is_numpys(a, kind) and not device_is_chosen():
-            try:
-                v = np.array(a, dtype)
-            except unless_signalled(REFUSED):
-                return general(a, dtype)
-            return_kept(v)
+            return_made(a, a, dtype)
     return general(a, dtype, *more, **options)
