@@ -1,9 +1,12 @@
-"""New arrays are in row-major order, whatever the order of what they were computed from, so that a reshaped view shows their memory."""
+"""New arrays are in row-major order, whatever the order of what they were computed from, so that a reshaped view shows their memory.
+
+Element-wise operations on large transposed arrays give transposed arrays.
+"""
 
 import numpy
 import pytest
 
-from twofold import cpu, np
+from twofold import autograd, cpu, np
 from twofold.config import SETTINGS
 
 FUNCTIONS = {
@@ -38,6 +41,49 @@ def test_a_large_result_too(function):
     y = function(np.array(numpy.random.default_rng(0).random((300, 400))).T)
     y.reshape(-1)[:3] = 100
     assert y.asnumpy().reshape(-1)[:3].tolist() == [100, 100, 100]
+
+
+#: Operations on transposed arrays alone, whose results NumPy leaves in the order of their memory; others.
+TRANSPOSED = [
+    "a.T + 1",
+    "1 - a.T",
+    "a.T > 0.5",
+    "np.sqrt(a.T) * 2",
+    "a.T / b.T",
+    "-c.transpose(1, 0, 2)",
+    "c.swapaxes(0, 2) ** 2",
+]
+MIXED = [
+    "a.T + b[:70].reshape(-1, 1)[:100] * 0 + a.T",
+    "a.T + b[:, 0]",
+    "c.transpose(1, 0, 2) * c.transpose(1, 0, 2)[:1]",
+    "a.T * a[0, 0]",
+    "a[::2].T + 1",
+]
+
+
+@pytest.mark.parametrize("text", TRANSPOSED + MIXED)
+def test_operations_on_large_transposed_arrays_give_transposed_arrays(text):
+    random = numpy.random.default_rng(0)
+    values = {"a": random.random((70, 100)), "b": random.random((70, 100)), "c": random.random((20, 20, 20))}
+    found, wanted = (eval(text, {"np": xp, **{name: xp.array(v) for name, v in values.items()}}) for xp in (np, numpy))
+    if text in TRANSPOSED and found.context == cpu():  # GPUs compute on copies
+        assert found.strides == wanted.strides
+    result = found + 0  # before anything has asked for the elements
+    for _ in range(2):
+        numpy.testing.assert_allclose(numpy.asarray(result), wanted, rtol=4e-16)
+        found[1] = wanted[1] = 1
+        result = found
+
+
+def test_operations_on_transposed_arrays_have_gradients():
+    x = np.array(numpy.random.default_rng(0).random((70, 100)))
+    x.attach_grad()
+    y = x.T
+    with autograd.record():
+        z = (x.T * x.T + y * 2).sum()
+    z.backward()
+    numpy.testing.assert_allclose(numpy.asarray(x.grad), 2 * numpy.asarray(x) + 2)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 4])

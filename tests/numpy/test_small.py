@@ -100,7 +100,7 @@ FRAMES = {
     "np.linspace(0, 1, 5)": None, "np.arange(1.5, 4)": 1, "np.arange(5, 0, -2)": 1, "np.identity(3)": None, "np.eye(2, k=1)": None,
     "np.add.outer(x, y)": None, "np.einsum('ij,jk', A, A.T)": None, "np.einsum('i,j->ij', x, y)": None, "np.einsum('ii', B)": None,
     "np.einsum('ij,j->i', A[:, 1:], A[0, 1:])": None, "np.einsum('...,...', x, y)": None, "np.einsum('i,i,i->i', x, y, x)": None,
-    "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.squeeze(A[:1])": None,
+    "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": 2, "np.ascontiguousarray(x)": 1, "np.squeeze(A[:1])": None,
 }  # fmt: skip
 
 

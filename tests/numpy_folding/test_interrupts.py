@@ -1,23 +1,35 @@
 """Ctrl-C while folding arrays change."""
 
 import sys
+from linecache import getline
 
 import pytest
 
 from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
+from twofold.numpy_folding.memory import LOCK
 
 N = 100_000
 
 
 def interrupted(action, at, folder=""):
-    """Run a function with Ctrl-C at an event, each call and each line in files of a folder; the number of events, and whether it came."""
+    """Run a function with Ctrl-C at an event, each call and each line in files of a folder; the number of events, and whether it came.
+
+    The end of a `with` statement is no event: a signal's handler cannot raise between the last instruction of the body and `__exit__`.
+    """
     events = 0
+    entered = set()
 
     def local(frame, event, _):
         nonlocal events
         if folder not in frame.f_code.co_filename:
             return None
+        if event == "line" and getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
+            place = frame, frame.f_lineno
+            if place in entered:
+                entered.remove(place)
+                return local
+            entered.add(place)
         events += 1
         if events == at:
             raise KeyboardInterrupt
@@ -31,6 +43,7 @@ def interrupted(action, at, folder=""):
         return events, True
     finally:
         sys.settrace(before)
+        assert not LOCK._is_owned()
     return events, False
 
 

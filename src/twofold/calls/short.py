@@ -17,10 +17,10 @@ from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import PLAIN
 from ..imperative.guards import is_tracked, plain_or_value
 from ..imperative.tape import tls
-from ..imperative.views import AXES_REVERSED
+from ..imperative.views import AXES_REVERSED, GAPS
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import BFLOAT16, cls, content, contiguous, element, new_array, return_element, return_result, return_small
+from .contents import BFLOAT16, cls, content, contiguous, element, is_numpys, new_array, return_element, return_result, return_small
 from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
@@ -112,7 +112,10 @@ def return_unless_taken(a, args, options, first):
             return of_large(general, numpys, args, options)
     elif kind is element:
         a = a._raw
-    elif kind not in atoms or (first and device_is_chosen()):
+    elif kind in atoms:
+        if first and device_is_chosen():
+            return at_length(general, numpys, args, options)
+    elif not is_numpys(a, kind) or device_is_chosen():
         return at_length(general, numpys, args, options)
 
 
@@ -129,10 +132,13 @@ def ready_parts(given):
     ready = []
     for part in given:
         kind = part.__class__
-        if not is_at_hand(part, kind):
+        if is_at_hand(part, kind):
+            v = content(part)
+        elif is_numpys(part, kind) and not device_is_chosen():
+            v = part
+        else:
             ready = None
             break
-        v = content(part)
         if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
             ready = None
             break
@@ -237,8 +243,12 @@ def copied(a, *more, **options):
 def norm(x, ord=None, axis=None, *more, **options):
     """The 2-norm of all elements, with the bits of its operators."""
     kind = x.__class__
-    if ord is None and axis is None and kind is cls and is_alone(more, options):
-        v = content(x)
+    if ord is None and axis is None and is_alone(more, options):
+        v = x
+        if kind is cls:
+            v = content(x)
+        elif not is_numpys(x, kind) or device_is_chosen():
+            return general(x)
         if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE:
             try:
                 # not `np.linalg.norm`, which takes a dot product and rounds differently
@@ -253,11 +263,11 @@ def dot(a, b, *more, **options):
     """Products of vectors and matrices. Those of views, which may be transposed, and of large arrays are the operator's."""
     if is_alone(more, options):
         kind = a.__class__
-        if MACHINE_CODE and kind is cls:
+        other = b.__class__
+        if MACHINE_CODE and kind is cls is other:
             return a.dot(b)
         v = memory(a, kind)
-        kind = b.__class__
-        w = memory(b, kind)
+        w = memory(b, other)
         if v.__class__ is PLAIN and w.__class__ is PLAIN and 0 < v.ndim < 3 and 0 < w.ndim < 3:
             if v.dtype is BFLOAT16 or w.dtype is BFLOAT16:
                 return a @ b
@@ -274,6 +284,20 @@ def dot(a, b, *more, **options):
             except unless_signalled(REFUSED):
                 pass
     return general(a, b, *more, **options)
+
+
+def in_rows(a, dtype=None, *more, **options):
+    """An array with its elements in row-major order: itself, or a copy."""
+    kind = a.__class__
+    if is_at_hand(a, kind) and dtype is None and is_alone(more, options):
+        v = memory(a, kind)
+        if v.__class__ is PLAIN and v.ndim:
+            if v.flags.c_contiguous:
+                return a
+            if v.size < GAPS and v.dtype is not BFLOAT16:
+                v = v.copy()
+                return_small(v)
+    return general(a, dtype, *more, **options)
 
 
 def outer(x, y, *more, **options):

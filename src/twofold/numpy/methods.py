@@ -174,7 +174,7 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     if getattr(np, ufunc.__name__, None) is not ufunc:
         return by_numpy(getattr(ufunc, method), inputs, options)
     _ufuncs[ufunc] = function_of(ufunc.__name__)
-    if ufunc.nout == 1 and ufunc.signature is None:
+    if ufunc.nout == 1 and (ufunc.signature is None or ufunc is np.matmul):
         _direct.add(ufunc)
     return _array_ufunc(self, ufunc, method, *inputs, **options)
 

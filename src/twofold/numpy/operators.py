@@ -6,7 +6,7 @@ Small arrays in host memory call NumPy in a single frame (`calls.arithmetic`), w
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,22 +24,20 @@ from ..imperative.concurrent_writes import replace, writes_in_place
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.guards import is_owned, is_small
-from ..imperative.invoke import content, invoke, type_of
+from ..imperative.invoke import invoke, type_of
 from ..imperative.views import ready_memory
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
 from ..opdef import Op
 from ..ops import primitive_arithmetic, primitive_math
-from ..signal_handlers import unless_signalled
 from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
 from .fallback import by_numpy
 from .other_operands import NUMBERS, is_array_like, object_in_place, with_object
+from .view_operands import below_permuted, of_views
 from .view_products import by_vector, product_of, unexchanged, untransposed
 
-#: Bytes from which a transposed array is copied first: in tiles that takes less time than to compute from one place here and one there.
-TILED = 1 << 17
 #: Elements up to which `_make_plain` copies.
 SMALL = 4096
 CLASSES = (ndarray, ndarrayElement)
@@ -170,45 +168,9 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
         raise ParameterError("Integers to negative integer powers are not allowed", None, "cast the base with astype")
     if op.simple:
         for v in operands:
-            if isinstance(v, ndarray) and v._held is None and (found := _of_views(op, operands)) is not None:
+            if isinstance(v, ndarray) and v._held is None and (found := of_views(op, operands)) is not None:
                 return [found]
     return invoke(op.bind(), operands)
-
-
-def _of_views(op: Op, operands: Sequence[object]) -> Content | None:
-    """The result of an operation that NumPy computes on a large view with gaps, in place: a copy of the view would take as long.
-
-    None if there is no such view, or an operand is pending, has to be recorded, or is on a device.
-    """
-    arrays: list[Any] = []
-    has_gaps = False
-    for v in operands:
-        if v.__class__ in NUMBERS:
-            arrays.append(v)
-            continue
-        data = ready_memory(v) if isinstance(v, ndarray) else None
-        if data is None:
-            return None
-        if not data.flags.c_contiguous:
-            has_gaps = True
-            if data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2]):  # transposed
-                data = HOST.as_array(data)
-        arrays.append(data)
-    # operands without gaps are read where they are in every mode, and may wait to be fused
-    if not has_gaps:
-        return None
-    try:
-        found = HOST.quick(_in_row_major_order(op), *arrays)
-    except unless_signalled(Exception):  # whatever it is, `invoke` raises an error that says what to do, or finds a way
-        return None
-    COUNTERS.inline += 1
-    return content(found, CPU)
-
-
-@cache
-def _in_row_major_order(op: Op) -> Callable[..., Any]:
-    """NumPy's ufunc of an operator, whose results have the order of axes that all contents have."""
-    return partial(getattr(np, op.name), order="C")
 
 
 def _is_negative(exponent: Any) -> bool:
@@ -231,11 +193,13 @@ def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Calla
     """
 
     def general(*values: Any) -> Any:
-        if op.simple:
+        if op.elementwise:
             for value in values:
                 if value.__class__ is ndarray and value._held is None:
-                    found = _of_views(op, values[::-1] if reverse else values)
-                    if found is not None:
+                    if (below := below_permuted(values)) is not None:
+                        arrays, axes = below
+                        return general(*arrays).transpose(axes)
+                    if op.simple and (found := of_views(op, values[::-1] if reverse else values)) is not None:
                         return wrap(ndarray, found)
                     break
         if not all(map(is_array_like, values)):

@@ -32,7 +32,8 @@ from .array import ndarray, ndarrayElement
 
 new = object.__new__
 #: The classes of arguments that are passed on unchanged.
-ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
+ATOMS = NATIVE | {bool, int, float, complex, str, bytes, type, slice, range, NoneType, EllipsisType, np.dtype}
+ATOMS |= {type(d) for d in NUMPY.values()}
 ATOMS |= {cls for cls in vars(np.dtypes).values() if isinstance(cls, type)}  # arrays of text, records and dates are NumPy's own
 
 
@@ -122,6 +123,7 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         short.writing: (np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis),
         short.places: (np.nonzero, np.ndarray.nonzero),
         short.outer: (np.outer,),
+        short.in_rows: (np.ascontiguousarray,),
         short_creation.of_shape: (np.zeros, np.ones, np.empty),
         short_creation.of_numbers: (np.arange, np.linspace, np.eye, np.identity),
         short.copied: (np.ndarray.copy, np.ndarray.flatten),
