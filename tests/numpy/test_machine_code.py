@@ -11,6 +11,7 @@ from twofold import np as tnp
 from twofold.numpy.array import ndarray, ndarrayElement
 
 from tests.machine_code import METHODS
+from tests.statements import frames_of
 
 pytestmark = pytest.mark.usefixtures("code")
 
@@ -304,3 +305,27 @@ def test_what_is_written_through_a_view_is_seen_through_the_others(code):
     assert (row.tolist(), column.tolist()) == ([4, 102, 2, 102], [2, 102, 10])
     x[:, :3] = x[:, 1:]  # parts of one array that overlap
     assert x.tolist() == [[2, 2, 3, 3], [102, 2, 102, 102], [10, 2, 102, 102]]
+
+
+#: Assignments from a part of an array to another part that overlaps, which NumPy is left to do itself; others.
+SAFE = ["x[1:] = x[:-1]", "x[:-1] = x[1:]", "x[...] = x[:]", "A[1:] = A[:-1]", "A[:] = A[2]", "A[::-1] = A", "A[...] = A.T", "A.T[:] = A"]
+UNSAFE = [
+    "x[::2] = x[:5]",
+    "x[:3] = x[::3]",
+    "x[::-1] = x",
+    "A[0] = A[:, 0]",
+    "A[1] = A[:, 2]",
+    "A[1:, 1:] = A[:-1, :-1]",
+    "A[1:3][:] = A[2:]",
+]
+
+
+@pytest.mark.parametrize("text", SAFE + UNSAFE)
+def test_parts_are_read_before_they_are_written(text):
+    found, wanted = ({"x": xp.arange(9.0), "A": xp.arange(16.0).reshape(4, 4).copy()} for xp in (tnp, numpy))
+    frames = frames_of(text, {name: value.copy() for name, value in found.items()})
+    exec(text, {}, found)
+    exec(f"{text}.copy()", {}, wanted)  # NumPy reads some elements that it has just written
+    for name in "xA":
+        assert found[name].tolist() == wanted[name].tolist()
+    assert text in UNSAFE or frames == 0

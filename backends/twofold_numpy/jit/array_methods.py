@@ -14,6 +14,7 @@ import numpy as np
 
 from twofold.backend.host_code import ArrayClasses, Methods
 
+from ..blas import blas
 from .array_slots import Slot, descriptor, replace_dealloc, slots_of
 from .callables import METH_FASTCALL, Definition
 from .compiler import Code, Compiler, compiler
@@ -39,6 +40,8 @@ IN_PYTHON = frozenset({"mean", "std", "var"})
 LOCKED = 500
 #: The largest product of two operands' sizes whose matrix product is NumPy's: those of large ones are cut into pieces.
 SMALL = 1 << 20
+#: The most elements of vectors whose inner product BLAS computes without NumPy.
+SHORT = 512
 #: The characters of dtypes that arrays are cast to.
 LETTERS = "?bBhHiIlLefdFD"
 #: What is known of an array without its elements.
@@ -133,8 +136,11 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     methods = _methods(classes, reduced)
     functions = [_function(cls, name) for cls, name in methods]
     given = [*objects.values(), *UFUNCS, *reductions, *functions, *scalars]
+    called = _called(own.machine.head)
     words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
-    words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "COUNT": len(given)}
+    words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "SCALARS_END": len(given)}
+    words |= {"SINGLE": len(given) - len(scalars) + COMMON.index(np.float32), "COUNT": len(given) + len(called)}
+    words |= {name: k for k, name in enumerate(called, len(given))} | _inner_words(called)
     for cls, slots in classes.slots.items():
         words |= _slots(cls, slots)
     words |= {"KEPT": KEPT, "DEEPEST": DEEPEST}
@@ -144,14 +150,14 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     )
     words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
     head = own.machine.head
-    words |= {name.upper(): head + offset for name, offset in FIELDS.items()}
+    words |= {name.upper(): head + offset for name, offset in FIELDS.items()} | {"ELEMENTS": head + FIELDS["data"]}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1, "ORDER": head + DTYPE + 2}
     words |= _places(items := (object(), object()), {"ITEMS": items[0]})
     words |= _places(part := slice(object(), object(), object()), {"START": part.start, "STOP": part.stop, "STEP": part.step})
     slots = _slots_of_classes(classes, methods)
     code = own.built(_text(words, methods, slots, replaced), inlines=True)
     _keep(code, code.library, given)
-    *addresses, dealloc = _addresses(code, given, len(methods) + len(slots) + 1)
+    *addresses, dealloc = _addresses(code, [*map(id, given), *called.values()], len(methods) + len(slots) + 1)
     replace_dealloc(classes.array, [*classes.slots[classes.array]], dealloc)
     of_methods, of_slots = addresses[: len(methods)], addresses[len(methods) :]
     made = {
@@ -243,9 +249,8 @@ def _text(
     declared += [f"declare ptr @PyNumber_{name}(ptr)" for name in UNARY.values()]
     letters = "\n    ".join(f"i8 {ord(letter)}, label %known" for letter in LETTERS)
     texts = {"LETTERS": letters, "TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
-    return "\n".join(
-        (*(llvm_text(f"array_{part}", **words, **texts) for part in ("objects", "operators", "views", "items", "calls", "slots")), *lines)
-    )
+    parts = ("objects", "inner", "operators", "views", "items", "calls", "slots")
+    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in parts), *lines))
 
 
 def _slots(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
@@ -270,14 +275,41 @@ def _places(thing: object, held: Mapping[str, object]) -> dict[str, int]:
         raise UnlikeLayout(type(thing)) from None
 
 
-def _addresses(code: Code, given: list[object], count: int) -> list[int]:
-    """The addresses of the methods, after their code has been told the objects that it refers to."""
+def _called(head: int) -> dict[str, int]:
+    """The addresses of functions that the code calls for inner products, by the words for their places; 0 for one that there is not."""
+    library = blas()
+    products = {} if library is None else library.products
+    # where NumPy's scalars have their value, and how they are made
+    scalars = {ctypes.c_double: np.float64(1.25), ctypes.c_float: np.float32(1.25)}
+    are_known = all(kind.from_address(id(scalar) + head).value == 1.25 for kind, scalar in scalars.items())
+    new = {_type_slot(type(scalar), ALLOC) or 0 for scalar in scalars.values()}
+    return {
+        "DOT_D": products.get("dot d", 0),
+        "DOT_F": products.get("dot f", 0),
+        "NEW_SCALAR": new.pop() if are_known and len(new) == 1 else 0,
+    }
+
+
+def _inner_words(called: Mapping[str, int]) -> dict[str, str | int]:
+    """What the text of inner products leaves open."""
+    library = blas()
+    integer = 64 if library is None else library.integer
+    cast = "add i64 %n, 0" if integer == 64 else f"trunc i64 %n to i{integer}"
+    return {"SHORT": SHORT if all(called.values()) else 0, "INTEGER": integer, "CAST_N": cast}
+
+
+def _addresses(code: Code, given: Sequence[int], count: int) -> list[int]:
+    """The addresses of the methods, after their code has been told the objects and functions that it refers to."""
     run = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
-    objects, found = (ctypes.c_void_p * len(given))(*map(id, given)), (ctypes.c_void_p * count)()
+    objects, found = (ctypes.c_void_p * len(given))(*given), (ctypes.c_void_p * count)()
     run(objects, found)
     return [address or 0 for address in found]
 
 
+#: The number of ``tp_alloc`` in CPython's limited API.
+ALLOC = 47
+_type_slot = ctypes.pythonapi.PyType_GetSlot
+_type_slot.restype, _type_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
 _new_method = ctypes.pythonapi.PyDescr_NewMethod
 _new_method.restype, _new_method.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
 

@@ -205,28 +205,73 @@ define internal void @drop(ptr %first, ptr %second) nounwind {
   ret void
 }
 
-; NumPy's array or number to write, a new reference; null if another function has to find out. A part of the array that is written is left
-; to that function, since NumPy may read elements that it has just written.
-define internal ptr @source(ptr %self, ptr %value) nounwind {
+; NumPy's array or number to write to a part of an array, a new reference; null if another function has to find out: NumPy may read
+; elements of the same array that it has just written.
+define internal ptr @source(ptr %self, ptr %v, ptr %key, ptr %value) nounwind {
   %is.array = call i1 @is_a(ptr %value, i64 $ARRAY)
   br i1 %is.array, label %array, label %number
 number:
   %scalar = call ptr @operand(ptr %value, i1 false)
   ret ptr %scalar
 array:
+  %content = call ptr @memory(ptr %value, i1 false)
+  %is.ready = icmp ne ptr %content, null
+  br i1 %is.ready, label %roots, label %no
+roots:
   %own = call ptr @root(ptr %self)
   %other = call ptr @root(ptr %value)
   %is.same = icmp eq ptr %own, %other
-  br i1 %is.same, label %no, label %apart
-apart:
-  %content = call ptr @memory(ptr %value, i1 false)
-  %is.ready = icmp ne ptr %content, null
-  br i1 %is.ready, label %found, label %no
+  br i1 %is.same, label %together, label %found
+together:
+  %is.safe = call i1 @is_safe(ptr %v, ptr %key, ptr %content)
+  br i1 %is.safe, label %found, label %no
 found:
   call void @Py_IncRef(ptr %content)
   ret ptr %content
 no:
   ret ptr null
+}
+
+; Whether NumPy reads all elements of a part before it writes them to another part of the same array, which overlaps: it does for several
+; axes, by way of a copy, and along one axis if both parts have the same step.
+define internal i1 @is_safe(ptr %v, ptr %key, ptr %content) nounwind {
+  %place = call i32 @place(ptr %key)
+  switch i32 %place, label %no [ i32 2, label %slice
+                                 i32 4, label %axes ]
+slice:
+  %none = call ptr @word(i64 $NONE)
+  %step = call ptr @slot(ptr %key, i64 $STEP)
+  %is.plain = icmp eq ptr %step, %none
+  br i1 %is.plain, label %axes, label %several
+axes:
+  %nd = call i32 @axes(ptr %v)
+  %content.nd = call i32 @axes(ptr %content)
+  %both.nd = mul i32 %nd, %content.nd
+  %are.lines = icmp eq i32 %both.nd, 1
+  br i1 %are.lines, label %steps, label %several
+steps:
+  %strides = call ptr @slot(ptr %v, i64 $STRIDES)
+  %apart = load i64, ptr %strides
+  %content.strides = call ptr @slot(ptr %content, i64 $STRIDES)
+  %content.apart = load i64, ptr %content.strides
+  %are.equal = icmp eq i64 %apart, %content.apart
+  ret i1 %are.equal
+several:
+  %target.nd = call i32 @axes(ptr %v)
+  %is = icmp sgt i32 %target.nd, 1
+  ret i1 %is
+no:
+  ret i1 false
+}
+
+; The array that owns the memory.
+define internal ptr @root(ptr %x) nounwind {
+  %held = call ptr @slot(ptr %x, i64 $HELD)
+  %none = call ptr @word(i64 $NONE)
+  %is.view = icmp eq ptr %held, %none
+  %base = call ptr @slot(ptr %x, i64 $BASE)
+  %root = select i1 %is.view, ptr %base, ptr %x
+  ret ptr %root
 }
 
 ; Whether an array or scalar has real numbers.
@@ -243,16 +288,6 @@ scalar:
   %is.complex = or i1 %is.single, %is.double
   %is.real = xor i1 %is.complex, true
   ret i1 %is.real
-}
-
-; The array that owns the memory.
-define internal ptr @root(ptr %x) nounwind {
-  %held = call ptr @slot(ptr %x, i64 $HELD)
-  %none = call ptr @word(i64 $NONE)
-  %is.view = icmp eq ptr %held, %none
-  %base = call ptr @slot(ptr %x, i64 $BASE)
-  %root = select i1 %is.view, ptr %base, ptr %x
-  ret ptr %root
 }
 
 ; Whether a value is the view that `self[key] += y` has changed, and now writes to its own place.
@@ -325,7 +360,7 @@ find:
   %all.of.it = call ptr @word(i64 $ELLIPSIS)
   %is.part = icmp ne ptr %target, %v
   %place = select i1 %is.part, ptr %all.of.it, ptr %key
-  %source = call ptr @source(ptr %self, ptr %value)
+  %source = call ptr @source(ptr %self, ptr %v, ptr %key, ptr %value)
   %has.source = icmp ne ptr %source, null
   br i1 %has.source, label %kinds, label %leave
 leave:

@@ -133,7 +133,7 @@ no:
 ; Whether an object is one of NumPy's scalars; the commonest classes come first.
 define internal i1 @is_scalar(ptr %object) nounwind {
   %class = call ptr @slot(ptr %object, i64 $CLASS)
-  %is = call i1 @is_among(ptr %class, i64 $SCALARS, i64 $COUNT)
+  %is = call i1 @is_among(ptr %class, i64 $SCALARS, i64 $SCALARS_END)
   ret i1 %is
 }
 

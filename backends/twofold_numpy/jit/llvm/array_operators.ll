@@ -123,6 +123,13 @@ python.way:
 
 ; The matrix product of small arrays of float32 or float64. Transposed views, which are multiplied without a copy, are left to the function.
 define internal ptr @matmul(ptr %self, ptr %other, i64 %python) nounwind {
+  %sum = call ptr @inner(ptr %self, ptr %other)
+  %is.added = icmp ne ptr %sum, null
+  br i1 %is.added, label %of.vectors, label %look
+of.vectors:
+  %element = call ptr @made(ptr %sum)
+  ret ptr %element
+look:
   %a = call ptr @factor(ptr %self)
   %b = call ptr @factor(ptr %other)
   %has.a = icmp ne ptr %a, null
@@ -151,11 +158,18 @@ define internal ptr @dot(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 
   %is.possible = and i1 %is.plain, %is.one
   br i1 %is.possible, label %first, label %python.way
 first:
+  %other = load ptr, ptr %arguments
+  %sum = call ptr @inner(ptr %self, ptr %other)
+  %is.added = icmp ne ptr %sum, null
+  br i1 %is.added, label %of.vectors, label %look
+of.vectors:
+  %element = call ptr @made(ptr %sum)
+  ret ptr %element
+look:
   %a = call ptr @vector(ptr %self)
   %has.a = icmp ne ptr %a, null
   br i1 %has.a, label %second, label %python.way
 second:
-  %other = load ptr, ptr %arguments
   %b = call ptr @vector(ptr %other)
   %has.b = icmp ne ptr %b, null
   br i1 %has.b, label %run, label %one
