@@ -1,4 +1,4 @@
-"""Inner products of small vectors in machine code: BLAS adds them up without NumPy."""
+"""Products of small vectors and matrices in machine code: BLAS computes them without NumPy."""
 
 import warnings
 
@@ -36,6 +36,43 @@ def test_products_have_the_bits_of_numpys_for_vectors_without_gaps(n, steps, dty
             numpy.testing.assert_allclose(float(found), wanted, rtol=1e-12 if dtype == "float64" else 1e-4, atol=1e-5)
 
 
+#: Sizes of products: rows, inner size, columns; None: that operand is a vector.
+PRODUCTS = [
+    (m, k, n) for m in (None, 1, 2, 4, 7, 20) for k in (1, 2, 3, 8, 20) for n in (None, 1, 3, 4, 20) if m is not None or n is not None
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("m", "k", "n"), PRODUCTS)
+def test_products_with_matrices_have_the_bits_of_numpys_for_matrices_without_gaps(m, k, n, dtype):
+    random = numpy.random.default_rng(k)
+    a, b = (random.standard_normal([s for s in shape if s is not None]).astype(dtype) for shape in ((m, k), (k, n)))
+    wanted = a @ b
+    for found in (tnp.array(a) @ tnp.array(b), tnp.array(a).dot(tnp.array(b))):
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        numpy.testing.assert_array_equal(numpy.asarray(found), wanted)
+    # rows of larger matrices
+    wide = [numpy.zeros((*v.shape[:-1], v.shape[-1] + 3), dtype) for v in (a, b)]
+    for v, w in zip((a, b), wide, strict=True):
+        w[..., : v.shape[-1]] = v
+    x, y = (tnp.array(w)[..., : v.shape[-1]] for v, w in zip((a, b), wide, strict=True))
+    numpy.testing.assert_array_equal(numpy.asarray(x @ y), wanted)
+
+
+@pytest.mark.parametrize(
+    "text", ["A.T @ A", "A @ A.T", "A.T @ x", "x @ A.T", "A[:, ::2] @ x[:2]", "A.T[1:] @ A", "A[::-1] @ A[:, ::-1]", "A.T @ A[:, 1:2]"]
+)
+def test_products_of_transposed_matrices_have_the_bits_of_recorded_ones(text):
+    random = numpy.random.default_rng(1)
+    names = {"A": tnp.array(random.standard_normal((4, 4))), "x": tnp.array(random.standard_normal(4))}
+    found = eval(text, {}, names)
+    names["A"].attach_grad()
+    with autograd.record():
+        recorded = eval(text, {}, names)
+    numpy.testing.assert_array_equal(numpy.asarray(found), numpy.asarray(recorded))
+    numpy.testing.assert_allclose(numpy.asarray(found), eval(text, {}, {name: numpy.asarray(v) for name, v in names.items()}), rtol=1e-13)
+
+
 def test_other_operands_are_multiplied_as_numpy_does():
     (a, b), (x, y) = vectors(4)
     assert float(x @ y.astype("float32")) == a @ b.astype("float32")
@@ -44,6 +81,9 @@ def test_other_operands_are_multiplied_as_numpy_does():
     assert tnp.zeros(0) @ tnp.zeros(0) == 0
     assert (tnp.array([True, False]) @ tnp.array([True, True])).dtype == bool
     numpy.testing.assert_array_equal(numpy.asarray(tnp.ones((2, 4)) @ y), numpy.ones((2, 4)) @ b)
+    for scalar in (lambda: x @ tnp.array(2.0), lambda: tnp.array(2.0) @ x):
+        with pytest.raises(ValueError, match=r"matmul|dimension"):
+            scalar()
     for way in (lambda: x @ y[1:], lambda: x.dot(y[1:]), lambda: tnp.dot(x[:0], y)):
         with pytest.raises(ValueError, match="4"):
             way()
@@ -57,7 +97,8 @@ def test_sums_that_are_not_finite_are_numpys_with_its_warnings(values):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = a @ (a if values[0] == 1e200 else xp.ones(2))
-        told.append((str(float(result)), [str(w.message) for w in caught]))
+            matrix = xp.array([values, values]) @ xp.ones((2, 3))
+        told.append((str(float(result)), str(numpy.asarray(matrix)), [str(w.message) for w in caught]))
     assert told[0] == told[1]
 
 
@@ -79,7 +120,10 @@ def test_products_wait_for_what_is_pending_and_see_writes():
     assert row @ x[:10] == sum(2 * k + 1 for k in range(10, 20)) - 25 + 1000
 
 
-@pytest.mark.parametrize(("text", "most"), [("x @ y", 0), ("x[1:] @ y[:3]", 0), ("A[:, 1] @ x", 0), ("np.dot(A[1], A[:, 2])", 1)])
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("x @ y", 0), ("x[1:] @ y[:3]", 0), ("A[:, 1] @ x", 0), ("np.dot(A[1], A[:, 2])", 1), ("A @ A.T", 0), ("A @ x", 0), ("x @ A", 0)],
+)
 def test_products_enter_no_function_of_python(text, most):
     names = {"np": tnp, "x": tnp.ones(4), "y": tnp.ones(4), "A": tnp.ones((4, 4))}
     assert frames_of(text, names) <= most

@@ -14,7 +14,7 @@ import numpy as np
 
 from twofold.backend.host_code import ArrayClasses, Methods
 
-from ..blas import blas
+from .array_products import called_functions, product_words, products_text
 from .array_slots import Slot, descriptor, replace_dealloc, slots_of
 from .callables import METH_FASTCALL, Definition
 from .compiler import Code, Compiler, compiler
@@ -40,8 +40,6 @@ IN_PYTHON = frozenset({"mean", "std", "var"})
 LOCKED = 500
 #: The largest product of two operands' sizes whose matrix product is NumPy's: those of large ones are cut into pieces.
 SMALL = 1 << 20
-#: The most elements of vectors whose inner product BLAS computes without NumPy.
-SHORT = 512
 #: The characters of dtypes that arrays are cast to.
 LETTERS = "?bBhHiIlLefdFD"
 #: What is known of an array without its elements.
@@ -136,11 +134,11 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     methods = _methods(classes, reduced)
     functions = [_function(cls, name) for cls, name in methods]
     given = [*objects.values(), *UFUNCS, *reductions, *functions, *scalars]
-    called = _called(own.machine.head)
+    called = called_functions(own.machine.head)
     words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
     words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "SCALARS_END": len(given)}
     words |= {"SINGLE": len(given) - len(scalars) + COMMON.index(np.float32), "COUNT": len(given) + len(called)}
-    words |= {name: k for k, name in enumerate(called, len(given))} | _inner_words(called)
+    words |= {name: k for k, name in enumerate(called, len(given))} | product_words(called)
     for cls, slots in classes.slots.items():
         words |= _slots(cls, slots)
     words |= {"KEPT": KEPT, "DEEPEST": DEEPEST}
@@ -249,8 +247,8 @@ def _text(
     declared += [f"declare ptr @PyNumber_{name}(ptr)" for name in UNARY.values()]
     letters = "\n    ".join(f"i8 {ord(letter)}, label %known" for letter in LETTERS)
     texts = {"LETTERS": letters, "TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
-    parts = ("objects", "inner", "operators", "views", "items", "calls", "slots")
-    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in parts), *lines))
+    parts = ("objects", "products", "operators", "views", "items", "calls", "slots")
+    return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in parts), *products_text(words), *lines))
 
 
 def _slots(cls: type, slots: Mapping[str, Any]) -> dict[str, int]:
@@ -275,29 +273,6 @@ def _places(thing: object, held: Mapping[str, object]) -> dict[str, int]:
         raise UnlikeLayout(type(thing)) from None
 
 
-def _called(head: int) -> dict[str, int]:
-    """The addresses of functions that the code calls for inner products, by the words for their places; 0 for one that there is not."""
-    library = blas()
-    products = {} if library is None else library.products
-    # where NumPy's scalars have their value, and how they are made
-    scalars = {ctypes.c_double: np.float64(1.25), ctypes.c_float: np.float32(1.25)}
-    are_known = all(kind.from_address(id(scalar) + head).value == 1.25 for kind, scalar in scalars.items())
-    new = {_type_slot(type(scalar), ALLOC) or 0 for scalar in scalars.values()}
-    return {
-        "DOT_D": products.get("dot d", 0),
-        "DOT_F": products.get("dot f", 0),
-        "NEW_SCALAR": new.pop() if are_known and len(new) == 1 else 0,
-    }
-
-
-def _inner_words(called: Mapping[str, int]) -> dict[str, str | int]:
-    """What the text of inner products leaves open."""
-    library = blas()
-    integer = 64 if library is None else library.integer
-    cast = "add i64 %n, 0" if integer == 64 else f"trunc i64 %n to i{integer}"
-    return {"SHORT": SHORT if all(called.values()) else 0, "INTEGER": integer, "CAST_N": cast}
-
-
 def _addresses(code: Code, given: Sequence[int], count: int) -> list[int]:
     """The addresses of the methods, after their code has been told the objects and functions that it refers to."""
     run = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
@@ -306,10 +281,6 @@ def _addresses(code: Code, given: Sequence[int], count: int) -> list[int]:
     return [address or 0 for address in found]
 
 
-#: The number of ``tp_alloc`` in CPython's limited API.
-ALLOC = 47
-_type_slot = ctypes.pythonapi.PyType_GetSlot
-_type_slot.restype, _type_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
 _new_method = ctypes.pythonapi.PyDescr_NewMethod
 _new_method.restype, _new_method.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
 

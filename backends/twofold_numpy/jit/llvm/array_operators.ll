@@ -123,12 +123,12 @@ python.way:
 
 ; The matrix product of small arrays of float32 or float64. Transposed views, which are multiplied without a copy, are left to the function.
 define internal ptr @matmul(ptr %self, ptr %other, i64 %python) nounwind {
-  %sum = call ptr @inner(ptr %self, ptr %other)
-  %is.added = icmp ne ptr %sum, null
-  br i1 %is.added, label %of.vectors, label %look
-of.vectors:
-  %element = call ptr @made(ptr %sum)
-  ret ptr %element
+  %product.of.blas = call ptr @product(ptr %self, ptr %other)
+  %is.multiplied = icmp ne ptr %product.of.blas, null
+  br i1 %is.multiplied, label %give, label %look
+give:
+  %made = call ptr @made(ptr %product.of.blas)
+  ret ptr %made
 look:
   %a = call ptr @factor(ptr %self)
   %b = call ptr @factor(ptr %other)
@@ -159,12 +159,12 @@ define internal ptr @dot(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 
   br i1 %is.possible, label %first, label %python.way
 first:
   %other = load ptr, ptr %arguments
-  %sum = call ptr @inner(ptr %self, ptr %other)
-  %is.added = icmp ne ptr %sum, null
-  br i1 %is.added, label %of.vectors, label %look
-of.vectors:
-  %element = call ptr @made(ptr %sum)
-  ret ptr %element
+  %product.of.blas = call ptr @product(ptr %self, ptr %other)
+  %is.multiplied = icmp ne ptr %product.of.blas, null
+  br i1 %is.multiplied, label %give, label %look
+give:
+  %made = call ptr @made(ptr %product.of.blas)
+  ret ptr %made
 look:
   %a = call ptr @vector(ptr %self)
   %has.a = icmp ne ptr %a, null
