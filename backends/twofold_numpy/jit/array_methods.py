@@ -15,7 +15,7 @@ import numpy as np
 from twofold.backend.host_code import ArrayClasses, Methods
 
 from .array_products import called_functions, product_words, products_text
-from .array_slots import Slot, descriptor, replace_dealloc, slots_of
+from .array_slots import DESCR_GET, Slot, descriptor, iterator_class, keep, made_class, replace_dealloc, slots_of
 from .callables import METH_FASTCALL, Definition
 from .compiler import Code, Compiler, compiler
 from .llvm_text import DTYPE, FIELDS, PACKED, llvm_text
@@ -48,12 +48,6 @@ NAMES = ("shape", "size", "ndim", "dtype")
 KEPT, DEEPEST = 32, 50
 #: The classes of NumPy's scalars that are looked for first.
 COMMON = (np.float64, np.int64, np.bool_, np.float32)
-
-
-def _keep(*things: object) -> None:
-    """Keep what code refers to for ever: methods are called until the process ends, after modules have been cleared."""
-    for thing in things:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 class UnlikeLayout(Exception):
@@ -96,6 +90,7 @@ OF_ARRAYS = OPERATORS | {
     "__array_ufunc__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@array_ufunc({ANY}, i64 {{python}})"),
     **{n: Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@{n}({ANY}, i64 {{python}})") for n in ("copy", "astype", "dot")},
     "__len__": Method(METH_NOARGS, PAIR, "@len(ptr %self, i64 {python})"),
+    "__iter__": Method(METH_NOARGS, PAIR, "@iterated(ptr %self, i64 {python})"),
     "T": Method(METH_NOARGS, PAIR, "@transposed(ptr %self, i64 {python})"),
     **{name: Method(METH_NOARGS, PAIR, f"@attribute(ptr %self, i64 {{python}}, i64 {{{name.upper()}_NAME}})") for name in NAMES},
     **{
@@ -106,6 +101,8 @@ OF_ARRAYS = OPERATORS | {
 #: Of single elements: what hides the ufuncs of arrays from NumPy's scalars, which then leave an operator to the element.
 HIDDEN = "__array_ufunc__"
 OF_ELEMENTS = OPERATORS | {HIDDEN: Method(0, "ptr %self, ptr %object, ptr %class", "@hidden()")}
+#: Functions that are no methods: what frees arrays, what gives an iterator's next element, and what frees it.
+OTHERS = ("dealloc", "iterator_next", "iterator_freed")
 SLOTS = tuple(slots_of(tuple(ARITHMETIC), tuple(UNARY), tuple(COMPARED)))
 #: Of all ufuncs; the function that it replaces is in a slot of the ufunc.
 OF_UFUNCS = {"__call__": Method(METH_FASTCALL | METH_KEYWORDS, ANY, f"@ufunc_call({ANY})")}
@@ -124,7 +121,7 @@ def array_methods(classes: ArrayClasses) -> Methods:
 
 
 def _made(own: Compiler, classes: ArrayClasses) -> Methods:
-    objects = _objects(classes)
+    head, objects = own.machine.head, _objects(classes)
     scalars = [*COMMON, *(kind for kind in sorted(classes.scalars, key=repr) if kind not in COMMON)]
     reductions = [*classes.reductions.values()]
     # what the code knows, in this order
@@ -134,7 +131,7 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     methods = _methods(classes, reduced)
     functions = [_function(cls, name) for cls, name in methods]
     given = [*objects.values(), *UFUNCS, *reductions, *functions, *scalars]
-    called = called_functions(own.machine.head)
+    called = called_functions(head)
     words: dict[str, str | int] = {name: k for k, name in enumerate(objects)}
     words |= {"UFUNCS": ufuncs, "UFUNCS_END": reduced, "SCALARS": len(given) - len(scalars), "SCALARS_END": len(given)}
     words |= {"SINGLE": len(given) - len(scalars) + COMMON.index(np.float32), "COUNT": len(given) + len(called)}
@@ -142,20 +139,25 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     for cls, slots in classes.slots.items():
         words |= _slots(cls, slots)
     words |= {"KEPT": KEPT, "DEEPEST": DEEPEST}
+    words |= {"GETITEM": replaced + [*methods].index((classes.array, "__getitem__")), "ITERATED": head, "NUMBER": head + 8}
     words["WEAK"] = classes.array.__weakrefoffset__
     words["CLEARED"] = "\n".join(
         f"  call void @clear(ptr %x, i64 {place})" for place in _slots(classes.array, classes.slots[classes.array]).values()
     )
     words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
-    head = own.machine.head
     words |= {name.upper(): head + offset for name, offset in FIELDS.items()} | {"ELEMENTS": head + FIELDS["data"]}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1, "ORDER": head + DTYPE + 2}
     words |= _places(items := (object(), object()), {"ITEMS": items[0]})
     words |= _places(part := slice(object(), object(), object()), {"START": part.start, "STOP": part.stop, "STEP": part.step})
     slots = _slots_of_classes(classes, methods)
     code = own.built(_text(words, methods, slots, replaced), inlines=True)
-    _keep(code, code.library, given)
-    *addresses, dealloc = _addresses(code, [*map(id, given), *called.values()], len(methods) + len(slots) + 1)
+    keep(code, code.library, given)
+    told = [*map(id, given), *called.values()]
+    *addresses, dealloc, following, freed = _addresses(code, told, len(methods) + len(slots) + len(OTHERS))
+    iterator = iterator_class(following, freed)
+    keep(iterator)
+    told[[*objects].index("ITERATOR")] = id(iterator)
+    _addresses(code, told, len(addresses) + len(OTHERS))  # now the code knows the class, too
     replace_dealloc(classes.array, [*classes.slots[classes.array]], dealloc)
     of_methods, of_slots = addresses[: len(methods)], addresses[len(methods) :]
     made = {
@@ -205,6 +207,7 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "RESHAPED": classes.reshaped,
         **{f"{name.upper()}_NAME": sys.intern(name) for name in NAMES},
         "DEVICES": classes.entered,
+        "ITERATOR": None,
         "STR": str,
         "COMPLEX64": np.complex64,
         "COMPLEX128": np.complex128,
@@ -239,7 +242,8 @@ def _text(
     for k, (cls, word, slot) in enumerate(slots, len(methods)):
         lines.append(slot.text(f"@slot_{k}", words[word], {name: functions[cls, name] for name in slot.names}))
         told.append(f"  %method.{k} = getelementptr ptr, ptr %methods, i64 {k}\n  store ptr @slot_{k}, ptr %method.{k}")
-    told.append(f"  %dealloc.to = getelementptr ptr, ptr %methods, i64 {len(methods) + len(slots)}\n  store ptr @dealloc, ptr %dealloc.to")
+    for k, name in enumerate(OTHERS, len(methods) + len(slots)):
+        told.append(f"  %other.{k} = getelementptr ptr, ptr %methods, i64 {k}\n  store ptr @{name}, ptr %other.{k}")
     for k in COMPARED.values():
         compared = f"%result = call ptr @PyObject_RichCompare(ptr %a, ptr %b, i32 {k})"
         lines.append(f"define internal ptr @compared_{k}(ptr %a, ptr %b) nounwind {{\n  {compared}\n  ret ptr %result\n}}")
@@ -247,7 +251,7 @@ def _text(
     declared += [f"declare ptr @PyNumber_{name}(ptr)" for name in UNARY.values()]
     letters = "\n    ".join(f"i8 {ord(letter)}, label %known" for letter in LETTERS)
     texts = {"LETTERS": letters, "TOLD": "\n".join(told), "DECLARED": "\n".join(declared)}
-    parts = ("objects", "products", "operators", "views", "items", "calls", "slots")
+    parts = ("objects", "products", "operators", "views", "items", "iteration", "calls", "slots")
     return "\n".join((*(llvm_text(f"array_{part}", **words, **texts) for part in parts), *products_text(words), *lines))
 
 
@@ -304,35 +308,11 @@ def _descriptor(cls: type, name: str, convention: int, address: int, function: A
     """A method of a class, with the signature and docstring of the function that it replaces; or a property that calls it."""
     doc = f"{name}(${_parameters(function)[1:]}\n--\n\n{function.__doc__ or ''}"  # the dollar marks the bound parameter
     definition = Definition(name.encode(), address, convention, doc.encode())
-    _keep(definition)
+    keep(definition)
     method, replaced = _new_method(cls, ctypes.addressof(definition)), getattr_static(cls, name)
     return property(method, replaced.fset, replaced.fdel, replaced.__doc__) if isinstance(replaced, property) else method
 
 
-class _TypeSlot(ctypes.Structure):
-    """CPython's ``PyType_Slot``."""
-
-    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
-
-
-class _TypeSpec(ctypes.Structure):
-    """CPython's ``PyType_Spec``."""
-
-    _fields_ = [
-        *(("name", ctypes.c_char_p), ("size", ctypes.c_int), ("item", ctypes.c_int), ("flags", ctypes.c_uint)),
-        ("slots", ctypes.POINTER(_TypeSlot)),
-    ]
-
-
-#: The number of ``tp_descr_get`` in CPython's limited API.
-DESCR_GET = 54
-_new_type = ctypes.pythonapi.PyType_FromSpec
-_new_type.restype, _new_type.argtypes = ctypes.py_object, [ctypes.POINTER(_TypeSpec)]
-
-
 def _hiding(address: int) -> object:
     """A descriptor that raises `AttributeError`: in Python that takes longer than to add two numbers."""
-    slots = (_TypeSlot * 2)(_TypeSlot(DESCR_GET, address), _TypeSlot(0, None))
-    kept = _TypeSpec(b"twofold.Hidden", object.__basicsize__, 0, 0, slots)
-    _keep(kept, slots)
-    return _new_type(kept)()
+    return made_class("twofold.Hidden", object.__basicsize__, {DESCR_GET: address})()

@@ -6,7 +6,7 @@ classes do, if all methods of the slot have the same function. They call the met
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,3 +90,48 @@ def replace_dealloc(cls: type, slots: Sequence[str], address: int) -> None:
     has_others = cls.__basicsize__ != object.__basicsize__ + (len(slots) + 1) * ctypes.sizeof(ctypes.c_void_p)
     if place.value == other.value != builtin.value and not has_others and cls.__weakrefoffset__ and not hasattr(cls, "__del__"):
         place.value = address
+
+
+def keep(*things: object) -> None:
+    """Keep what code refers to for ever: methods are called until the process ends, after modules have been cleared."""
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+class _TypeSlot(ctypes.Structure):
+    """CPython's ``PyType_Slot``."""
+
+    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+
+class _TypeSpec(ctypes.Structure):
+    """CPython's ``PyType_Spec``."""
+
+    _fields_ = [
+        *(("name", ctypes.c_char_p), ("size", ctypes.c_int), ("item", ctypes.c_int), ("flags", ctypes.c_uint)),
+        ("slots", ctypes.POINTER(_TypeSlot)),
+    ]
+
+
+_new_type = ctypes.pythonapi.PyType_FromSpec
+_new_type.restype, _new_type.argtypes = ctypes.py_object, [ctypes.POINTER(_TypeSpec)]
+
+#: Numbers of slots in CPython's limited API.
+DEALLOCATE, DESCR_GET, ITER, NEXT = 52, 54, 62, 63
+#: A class whose objects only C makes.
+NOT_CALLED = 1 << 7
+
+
+def made_class(name: str, size: int, slots: Mapping[int, int], flags: int = 0) -> Any:
+    """A class with functions in slots, by their numbers."""
+    made = (_TypeSlot * (len(slots) + 1))(*(_TypeSlot(*slot) for slot in slots.items()), _TypeSlot(0, None))
+    spec = _TypeSpec(name.encode(), size, 0, flags, made)
+    keep(spec, made)
+    return _new_type(spec)
+
+
+def iterator_class(following: int, freed: int) -> type:
+    """The class of iterators, which hold an array and a number, by the functions that give the next element and free an iterator."""
+    itself = ctypes.cast(ctypes.pythonapi.PyObject_SelfIter, ctypes.c_void_p).value or 0
+    size = object.__basicsize__ + 2 * ctypes.sizeof(ctypes.c_void_p)
+    return made_class("twofold.np.iterator", size, {DEALLOCATE: freed, ITER: itself, NEXT: following}, NOT_CALLED)
