@@ -16,6 +16,7 @@ WHY_NOT = {
     ),
     "methods in machine code serve arrays of the CPU": ("tests/numpy/test_machine_code",),
     "buffers are memory of the CPU": (
+        "tests/numpy/test_constructor.py::test_a_vector_over_a_buffer_shares_memory",
         "tests/numpy/test_memory_of_arrays.py::test_memory",
         "tests/numpy/test_memory_of_arrays.py::test_an_array_whose_memory_is_shown_keeps_its_size",
     ),

@@ -129,3 +129,29 @@ def test_classes_of_users_are_made_as_python_makes_them():
     y = Plain((2, 2), buffer=memory, offset=8)
     y[0] = 7
     assert (type(y), memory.tolist()) == (Plain, [0, 7, 7, 3, 4, 5])
+
+
+@pytest.mark.parametrize("size", [4, 400_000])
+def test_a_vector_over_a_buffer_shares_memory_that_can_be_written(size):
+    memory = bytearray(8 * size)
+    x, host = np.frombuffer(memory), numpy.frombuffer(memory)
+    doubled = x * 2 + 1
+    x[1:] = 5.0
+    x += 1
+    assert host[:2].tolist() == [1, 6]
+    host[0] = 7.0
+    assert (x[0], doubled[0], (x * 2)[0]) == (7, 1, 14)
+    assert np.frombuffer(memory, "uint8", count=8, offset=8).tolist() == list(numpy.float64(6).tobytes())
+
+
+def test_a_vector_over_other_buffers_is_a_copy():
+    memory = bytearray(3) + numpy.arange(4.0).tobytes()
+    assert np.frombuffer(memory, offset=11, count=2).tolist() == [1, 2]  # not aligned
+    x = np.frombuffer(bytes(memory[3:]), float, 2)
+    x[0] = 5.0
+    assert x.tolist() == [5, 1]
+    y = np.arange(3.0)
+    assert np.frombuffer(y, "float64").tolist() == y.tolist()
+    assert type(np.frombuffer(memory, ">i2", 4)) is numpy.ndarray
+    with pytest.raises(ValueError, match="smaller than requested"):
+        np.frombuffer(memory, float, 9)

@@ -80,3 +80,12 @@ def test_flags_that_would_change_are_refused():
         x.setflags(write=False)
     with pytest.raises(mx.MXNetError, match="cannot be changed"):
         np.broadcast_to(x, (2, 4)).setflags(write=True)
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [1.5, 2.0], [[1, 2], [3, 4]], [True], 5, 2.5, True, []], ids=str)
+def test_bytes_of_an_array_are_numpys(values):
+    assert bytes(np.array(values)) == bytes(numpy.array(values))
+
+
+def test_bytes_of_a_view_are_its_elements():
+    assert bytes(np.arange(6, dtype="int16").reshape(2, 3).T) == numpy.arange(6, dtype="int16").reshape(2, 3).T.tobytes()

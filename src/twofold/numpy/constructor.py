@@ -4,14 +4,14 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from ..calls.host_calls import called
+from ..calls.host_calls import called, to_numpy
 from ..dtype import NAME_OF
 from ..errors import ParameterError
 from ..imperative.views import view_of
-from ..ndarray.types import DTypeLike, Order, Shape
+from ..ndarray.types import DeviceLike, DTypeLike, Order, Shape
 from ..sequence_patterns import match_as_numpys
 from .array import ndarray, ndarrayType
-from .creation import array, computed, from_dlpack, read_only
+from .creation import array, computed, device_of_keywords, from_dlpack, read_only
 from .stride_tricks import as_strided
 
 #: An array, or an object with the buffer protocol.
@@ -76,6 +76,46 @@ def constructed(
     if made.flags.f_contiguous:
         return block.reshape(made.shape[::-1]).T
     return as_strided(flat[first:], made.shape, made.strides)
+
+
+def frombuffer(
+    buffer: Memory,
+    dtype: DTypeLike = float,
+    count: int = -1,
+    offset: int = 0,
+    *,
+    like: object = None,
+    device: DeviceLike = None,
+    ctx: DeviceLike = None,
+) -> ndarray:
+    r"""A vector of the elements of a buffer. On a CPU it shares memory that can be written, as of a ``bytearray``; else it is a copy.
+
+    Parameters
+    ----------
+    buffer
+        An object with the buffer protocol. The elements of an array of Twofold's are copied.
+    dtype, count, offset
+        The type and number of the elements (-1: all), and the bytes before the first of them.
+    device, ctx
+        The device of the result; the current one if None.
+    like
+        Has no effect.
+
+    Examples
+    --------
+    >>> from twofold import np
+    >>> memory = bytearray(3)
+    >>> np.frombuffer(memory, "uint8")[1] = 7
+    >>> memory
+    bytearray(b'\x00\x07\x00')
+    """
+    kind: Any = np.dtype(cast("type", dtype))
+    host = called(np.frombuffer, to_numpy(buffer), kind, count, offset)
+    if kind not in NAME_OF:
+        return host
+    chosen = device_of_keywords(device, ctx)
+    shares = chosen.device_type == "cpu" and host.flags.writeable and host.flags.aligned and not isinstance(buffer, ndarray)
+    return from_dlpack(host, copy=False) if shares else array(host, device=chosen)
 
 
 def _judged(buffer: Memory, dtype: np.dtype) -> Memory:

@@ -268,6 +268,11 @@ def _byteswap(self: ndarray, inplace: bool = False) -> ndarray:
     return swapped
 
 
+def _bytes(self: ndarray) -> bytes:
+    """What ``bytes`` gives: the memory, or as many zeros as an integer says. Else ``bytes`` would read the elements as those of a list."""
+    return bytes(self.__index__()) if not self.ndim and self.dtype.kind in "iu" else self.tobytes()
+
+
 def _setflags(self: ndarray, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
     """Does nothing if the flags are so already.
 
@@ -311,6 +316,7 @@ def attach() -> None:
     for module, names in METHODS.items():
         own |= {name: in_short(name, getattr(module, name), getattr(np.ndarray, name)) for name in names.split()}
     own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy")}
+    own["__bytes__"] = _bytes
     own["flatten"] = short_form(ndarray.flatten, np.ndarray.flatten)  # NumPy's would see a copy, not the order of the memory
     for name, value in own.items():
         setattr(ndarray, name, value)

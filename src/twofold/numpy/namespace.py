@@ -13,7 +13,7 @@ from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
-from . import archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order
+from . import archives, constructor, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
@@ -23,7 +23,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order)
+MODULES = (archives, constructor, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -52,7 +52,7 @@ ROWS = functions_of_rows(OPS.values())
 OWN_WAY = (
     shapes.VIEWS
     | functions_in(archives).keys()
-    | {"from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+    | {"from_dlpack", "frombuffer", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 )
 #: Functions that are NumPy's only as far as a template goes, and what that uses.
 PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}, "diag": {}}
