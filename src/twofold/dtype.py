@@ -95,6 +95,11 @@ def is_float(name: str) -> bool:
     return name in FLOATS or name == "weakf"
 
 
+def has_nan(name: str) -> bool:
+    """Whether elements of a dtype can be NaN: real and complex floating-point types."""
+    return is_float(name) or name in COMPLEX
+
+
 @cache
 def promote(*names: str) -> str:
     """The common dtype of operands by NumPy's rules, including weak Python scalars; float64 or int64 if all are weak.

@@ -235,3 +235,27 @@ def test_the_operator_squares_complex_numbers_as_numpys(size, dtype):
         y = (z**2).imag.sum()
     y.backward()
     assert numpy.allclose(z.grad, 2j * host.conj())
+
+
+@pytest.mark.parametrize("text", ["nan_to_num(z)", "nan_to_num(z, nan=2, posinf=5)", "nansum(z)", "nanprod(z[:3])", "nanmean(z[:3])"])
+@pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
+def test_a_complex_number_of_which_a_part_is_missing_is_missing(monkeypatch, elements, text):
+    monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+    z = numpy.array([1 + 2j, complex(numpy.nan, 1), 3, complex(4, numpy.inf)])
+    found, want = [eval(f"np.{text}", {"np": module, "z": module.array(z)}) for module in (np, numpy)]
+    numpy.testing.assert_array_equal(numpy.asarray(found), want)
+
+
+def test_missing_complex_numbers_are_replaced_in_place():
+    z = np.array([1 + 2j, complex(numpy.nan, 1)] * 50_000)
+    assert np.nan_to_num(z, copy=False) is z
+    assert (z.real.sum(), z.imag.sum()) == (50_000, 150_000)
+
+
+@pytest.mark.parametrize(("dtype", "weights"), [("complex64", "int8"), ("complex64", "complex64"), ("int8", "complex64")])
+@pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
+def test_a_weighted_average_has_numpys_dtype(monkeypatch, elements, dtype, weights):
+    monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+    x, w = numpy.array([1, 0, 3]).astype(dtype), numpy.array([1, 2, 1]).astype(weights)
+    found, want = np.average(np.array(x), weights=np.array(w)), numpy.average(x, weights=w)
+    assert (found.dtype, found.item()) == (want.dtype, want.item())

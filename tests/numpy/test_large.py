@@ -6,6 +6,7 @@ import pytest
 import twofold as mx
 from asv_benchmarks.timing import frames
 from twofold import np
+from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.sites import ALONE, PROBE
 
@@ -334,3 +335,12 @@ def test_transposed_views_are_numpys(shape, dtype):
         copied = have.copy()
         copied[...] = 0
         numpy.testing.assert_array_equal(x.asnumpy(), a)
+
+
+@pytest.mark.parametrize("weights", ["int8", "float32", "bool"])
+@pytest.mark.parametrize("dtype", ["int8", "bool", "float32", "float16"])
+def test_a_weighted_average_has_numpys_dtype(monkeypatch, dtype, weights):
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1)
+    x, w = numpy.array([1, 0, 3]).astype(dtype), numpy.array([1, 2, 1]).astype(weights)
+    found, want = np.average(np.array(x), weights=np.array(w)), numpy.average(x, weights=w)
+    assert (found.dtype, found.item()) == (want.dtype, want.item())

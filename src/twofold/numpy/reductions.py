@@ -13,7 +13,7 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..device import CPU
-from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
+from ..dtype import NAME_OF, NUMPY, dtype_name, has_nan
 from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
@@ -357,7 +357,7 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
                 "average: the weights have the wrong shape", f"{w.shape} for {x.shape}, axis {axis}", "pass one for each element"
             )
         w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
-    dtype = np.result_type(x.dtype, w.dtype, *([] if is_float(x._dtype) or is_float(w._dtype) else [np.float64]))
+    dtype = np.result_type(x.dtype, w.dtype, *([] if has_nan(x._dtype) else [np.float64]))
     scale = sum(broadcast_view(w, x.shape), axis, dtype, keepdims=keepdims)
     result = function_of("divide")(sum(x.astype(dtype) * w, axis, keepdims=keepdims), scale)
     return (result, scale) if returned else result
@@ -423,7 +423,7 @@ def _without_nan(name: str, neutral: float, reduce: Callable[..., ndarray]) -> C
     @wraps(reduce)
     def function(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = _ready(a)
-        return reduce(chosen(function_of("isnan")(x), neutral, x) if is_float(x._dtype) else x, *args, **options)
+        return reduce(chosen(function_of("isnan")(x), neutral, x) if has_nan(x._dtype) else x, *args, **options)
 
     return function
 
@@ -436,7 +436,7 @@ def nanmean(
 ) -> ndarray:
     """Arithmetic mean along axes, ignoring NaN."""
     x = _ready(a)
-    if not is_float(x._dtype):
+    if not has_nan(x._dtype):
         return mean(x, axis, dtype, out, keepdims, where=where)
     counted = sum(~function_of("isnan")(x), axis, keepdims=keepdims, where=where)
     total = nansum(x, axis, dtype, keepdims=keepdims, where=where)

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from ..calls.host_calls import to_numpy
-from ..dtype import INTEGERS, is_float, promote
+from ..dtype import COMPLEX, INTEGERS, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative import trace
 from ..imperative.array import adopted
@@ -265,13 +265,16 @@ around = round
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
     """Elements with NaN and infinities replaced, by default by 0 and the dtype's largest numbers; in place if not ``copy``."""
     a = operand(x)
-    if not is_float(a._dtype):
+    if a._dtype in COMPLEX:  # NumPy replaces real and imaginary parts separately
+        result = by_numpy(np.nan_to_num, (a,), {"nan": nan, "posinf": posinf, "neginf": neginf})
+    elif is_float(a._dtype):
+        limits = ml_dtypes.finfo(a.dtype)  # knows bfloat16 too
+        high, low = float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf
+        result = chosen(function_of("isnan")(a), nan, a)
+        result = chosen(result == np.inf, high, result)
+        result = chosen(result == -np.inf, low, result)
+    else:
         return a.copy() if copy else a
-    limits = ml_dtypes.finfo(a.dtype)  # knows bfloat16 too
-    high, low = float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf
-    result = chosen(function_of("isnan")(a), nan, a)
-    result = chosen(result == np.inf, high, result)
-    result = chosen(result == -np.inf, low, result)
     if copy:
         return result
     a[...] = result

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU
-from ..dtype import COMPLEX, is_float
+from ..dtype import has_nan
 from ..errors import ParameterError, own_error
 from ..imperative import trace
 from ..imperative.cell import HOST, wrap
@@ -74,7 +74,7 @@ def sort(
         COUNTERS.inline += 1
         return wrap(ndarray, content(HOST.as_array(found), CPU))
     _sorted(np.sort, np.empty(0), -1, kind, stable, descending)  # rejects the options that NumPy rejects
-    if descending and _may_be_nan(x):
+    if descending and has_nan(x._dtype):
         return -run(ordering.sort_axis, -x, axis=axis)
     return run(ordering.sort_axis, x, axis=axis, is_ascend=not descending)
 
@@ -92,16 +92,11 @@ def argsort(
     x, axis = operand(a), _sortable(axis, order)
     if x.context is not CPU or not is_numpys(x, descending) or trace.is_followed(x):
         _sorted(np.argsort, np.empty(0), -1, kind, stable, descending)
-        if descending and _may_be_nan(x):
+        if descending and has_nan(x._dtype):
             return run(ordering.argsort_axis, -x, axis=axis, dtype="int64")
         return run(ordering.argsort_axis, x, axis=axis, is_ascend=not descending, dtype="int64")
     COUNTERS.inline += 1
     return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable, descending), CPU))
-
-
-def _may_be_nan(x: ndarray) -> bool:
-    """Whether an element can be NaN, which comes last in either direction."""
-    return is_float(x._dtype) or x._dtype in COMPLEX
 
 
 def _sorted(
