@@ -7,6 +7,7 @@ import pickle
 from functools import partial
 
 import numpy as onp
+import pytest
 
 from twofold import np
 
@@ -31,3 +32,22 @@ def test_a_function_with_arguments_can_be_pickled_and_copied():
     total = pickle.loads(pickle.dumps(partial(np.sum, axis=0)))
     assert total(np.ones((2, 3))).tolist() == [2, 2, 2]
     assert copy.deepcopy(np.add) is np.add
+
+
+@pytest.mark.parametrize("again", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy], ids=["pickle", "deepcopy"])
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_a_generator_goes_on_in_its_copy(make, again):
+    drawn = make(3)
+    drawn.normal(size=2)
+    other = again(drawn)
+    assert type(other) is type(drawn)
+    assert other.normal(size=2).tolist() == drawn.normal(size=2).tolist()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_a_shallow_copy_of_a_generator_draws_from_the_same_state(make):
+    one, drawn = make(3), make(3)
+    drawn.normal()
+    both = [copy.copy(drawn).random(), drawn.random()]
+    one.normal()
+    assert both == [one.random(), one.random()]

@@ -42,6 +42,13 @@ class _Draws:
         made = vars(self)[name] = drawing(found, name)  # later look-ups find it
         return made
 
+    # without these, copies and pickles would be made of the functions that `__getattr__` keeps
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_numpys": self._numpys}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
     def __repr__(self) -> str:
         return f"twofold.np.random.{self._numpys!r}"
 
