@@ -7,7 +7,7 @@ import pytest
 
 import twofold as mx
 from twofold import np
-from twofold.errors import UnsupportedDType
+from twofold.errors import AutogradError, ParameterError, UnsupportedDType
 
 TEXT, RECORD, DATE = numpy.dtype("U5"), numpy.dtype([("a", "i4"), ("b", "U3")]), numpy.dtype("M8[D]")
 PROGRAMS = [
@@ -94,3 +94,18 @@ def test_reductions_have_the_dtype_of_what_they_are_written_to(name, dtype, way)
         names = {"x": xp.array([1, 0, 3, 2]).astype(dtype), "o": xp.zeros(()), "p": xp.zeros(4), "q": xp.zeros(2), "f": getattr(xp, name)}
         found.append(eval(f"f.{way}", names).tolist())
     assert found[0] == found[1]
+
+
+def test_ufuncs_update_numpys_arrays_at_indices():
+    records = numpy.zeros(3, dtype=[("total", "f8"), ("day", "M8[D]")])
+    np.add.at(records["total"], np.array([0, 0, 2]), np.array([1.0, 2.0, 3.0]))
+    np.add.at(records["day"], [1], numpy.timedelta64(4, "D"))
+    np.negative.at(records["total"], np.array([2]))
+    assert records["total"].tolist() == [3, 0, -3]
+    assert records["day"].astype(int).tolist() == [0, 4, 0]
+    x = np.ones(2)
+    x.attach_grad()
+    with mx.autograd.record(), pytest.raises(AutogradError, match="gradient"):
+        np.add.at(records["total"], [0, 1], x)
+    with pytest.raises(ParameterError, match="only arrays"):
+        np.add.at([1, 2], [0], 1)

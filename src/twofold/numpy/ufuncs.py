@@ -222,8 +222,11 @@ class ufunc:  # NumPy's name
         Raises
         ------
         ParameterError
-            If ``a`` is not a Twofold array.
+            If ``a`` is not an array.
         """
+        if isinstance(a, np.ndarray):  # of records, dates or objects, or a file in memory
+            by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
+            return
         if not isinstance(a, ndarray):
             raise ParameterError(f"{self.__name__}.at: only arrays can be updated", type(a).__name__, "create one with np.array")
         if self.__name__ == "add" and b is not None:
