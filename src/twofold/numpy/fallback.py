@@ -343,6 +343,18 @@ def _of_library(module: ModuleType, name: str) -> object:
     return import_module(f"{__package__}.{name}") if found is np.lib.stride_tricks else found
 
 
+def _of_tests(module: ModuleType, name: str) -> Any:
+    found = _named(module, name)
+    if name not in COMPARING:
+        return found
+
+    @wraps(found)
+    def call(*args: Any, **options: Any) -> None:
+        found(*to_numpy(args), **to_numpy(options))
+
+    return call
+
+
 @wraps(np.nditer, assigned=("__name__", "__qualname__"), updated=())
 def _nditer(op: object, *args: object, **options: object) -> np.nditer:
     """NumPy's iterator over copies of arrays of ours, which it cannot write to, in the order of their memory.
@@ -406,6 +418,9 @@ MODULES: dict[str, Callable[[ModuleType, str], Any]] = {
     "emath": attribute,
     "polynomial": _of_polynomials,
     "lib": _of_library,
+    "testing": _of_tests,
 }
+#: Functions of ``testing`` that compare lists and dictionaries, and numbers by other rules than arrays.
+COMPARING = frozenset({"assert_equal", "assert_almost_equal", "assert_approx_equal"})
 #: Objects that make arrays from their index.
 INDEXED = frozenset({"r_", "c_", "mgrid", "ogrid"})
