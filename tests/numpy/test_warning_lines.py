@@ -67,3 +67,12 @@ for action, message, category in copies:
 np.zeros(1) / np.zeros(1)
 """
     assert ran("twofold.np", script=copied)[1].count("RuntimeWarning: invalid value") == 1
+
+
+def test_the_larger_is_written_to_an_array_without_a_warning(ran):
+    script = """
+x = np.arange(3.0)
+np.maximum(x, 1.0, out=x)
+np.minimum(x, x[::-1].copy(), out=x)
+"""
+    assert ran("twofold.np", "-W", "error", script=script) == (0, "")

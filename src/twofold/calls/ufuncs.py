@@ -105,7 +105,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         try:
             if out is not None:
                 if out.__class__ is cls and (v := out._held).__class__ is PLAIN and v.ndim:
-                    numpys(a, b, v)
+                    numpys(a, b, out=v)  # by name: `maximum` and `minimum` warn of a third operand
                     return out
                 return general(self, x, y, out=out)
             v = numpys(a, b)
