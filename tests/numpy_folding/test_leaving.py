@@ -259,6 +259,9 @@ CHECKS = {
     "type('C', (), {'a': y}).a.shape": (300_000,),
     "strange(y)": True,
     "setattr(table, 'other', y) or library.attribute(table, 'other')": True,
+    # NumPy's array over the memory would get the shape, and be dropped
+    "(c := y * 1.0, setattr(c, 'shape', (2, -1)), c.shape, folds(c))[2:]": ((2, 150_000), True),
+    "(c := Closing(), setattr(c, 'kept', y), c.kept is y)[2]": True,
     "list(map(library.kind, [y])), sorted([y], key=library.kind) and True": ([True], True),
     # callees are evaluated once
     "(d := {'a': len}, d['a'](d.pop('a', 'text') and 'abc'))[1]": 3,

@@ -331,6 +331,11 @@ class _Rewriter(ast.NodeTransformer):
         callee = path_of(node.func)
         if _is_name(node.func, "type") and len(node.args) != 1:
             callee = [at(node, ast.Constant(None))]  # it makes a class of them
+        if _is_name(node.func, "setattr") and len(node.args) == 3:  # as an assignment: only the value may leave, not the object
+            owner = path_of(node.args[0])
+            self.generic_visit(node)
+            node.args[2] = guarded(node.args[2], "__stored__", *owner)
+            return node
         self.generic_visit(node)
         leaving = [a for a in node.args if not (isinstance(a, ast.Name) and a.id in self._names.own)]
         searched = not (isinstance(node.func, ast.Attribute) and node.func.attr in STORING)
