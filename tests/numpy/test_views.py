@@ -289,3 +289,35 @@ def test_a_view_as_an_array_is_one():
         view += 1
         assert type(view) is np.ndarray
     assert x.tolist() == [2.0, 2.0, 2.0]
+
+
+FLAT = {"a matrix": lambda a: a, "columns": lambda a: a[:, ::2], "a transpose": lambda a: a.T}
+
+
+@pytest.mark.parametrize("part", FLAT.values(), ids=FLAT)
+def test_parts_of_flat_are_copies_and_its_elements_come_one_by_one(part):
+    found = []
+    for module in (numpy, np):
+        a = module.arange(12.0).reshape(2, 6)
+        x = part(a)
+        piece, whole = x.flat[1:4], x.flat[:]
+        piece += 100
+        whole[0] = -1
+        rest = x.flat
+        first = [next(rest), next(rest), next(iter(rest))]
+        read = [float(v) for v, _ in zip(x.flat, range(4), strict=False)]
+        found.append([piece.tolist(), float(a[0, 0]), list(map(float, first)), read, len(x.flat), len(list(rest)), len(list(rest))])
+    assert found[0] == found[1]
+
+
+def test_flat_is_written_and_recorded():
+    x = np.arange(6.0).reshape(2, 3)
+    x.flat[2] = 7
+    x.flat[[0, 1]] = [8, 9]
+    x.flat[3:] += 1
+    assert x.tolist() == [[8, 9, 7], [4, 5, 6]]
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (x.flat[1:3] ** 2).sum() + x.flat[0] * 3 + (x.flat * 2).sum()
+    y.backward()
+    assert x.grad.tolist() == [[5, 20, 16], [2, 2, 2]]

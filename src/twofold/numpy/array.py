@@ -31,7 +31,6 @@ from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, normalized_axes, order_of_axes, swapped_axes
 from ..ops import primitive_arithmetic, primitive_shape
-from ..ops.primitive_shape import broadcast_to
 
 
 class ndarrayType(NDArrayType):
@@ -126,14 +125,6 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         if self.ndim < 2:
             raise ShapeError("matrix transpose with ndim < 2 is undefined", f"shape {self.shape}", "pass a matrix")
         return self.swapaxes(-1, -2)
-
-    @property
-    def flat(self) -> "ndarray":
-        """The elements in row-major order: a view if the memory layout allows it, else a read-only copy."""
-        if not is_view(self) or self._strided.reshaped((self.size,)) is not None:
-            return self.reshape(-1)
-        # writes to a copy would not reach this array: a broadcast view refuses them
-        return self.copy().reshape(-1)._view(broadcast_to.bind(shape=(self.size,)))
 
     def astype(self, dtype: DTypeLike, order: Order = "K", casting: Casting = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
         """The array cast to a dtype.

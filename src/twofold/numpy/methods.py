@@ -23,6 +23,7 @@ from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_
 from .array import Out, ndarray, ndarrayElement
 from .creation import read_only
 from .fallback import by_numpy
+from .flat import flat_of
 from .indexing import changed_inline
 from .namespace import find_attribute, in_short
 from .other_operands import is_array_like
@@ -299,7 +300,7 @@ def attach() -> None:
     """Attach the methods to `ndarray`."""
     own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
     own |= {
-        "flat": property(vars(ndarray)["flat"].fget, _set_flat, doc=vars(ndarray)["flat"].__doc__),
+        "flat": property(flat_of, _set_flat),
         "real": property(_real, _set_real),
         "shape": property(vars(Array)["shape"].fget, _set_shape),
         "imag": property(_imag, _set_imag),
