@@ -71,6 +71,7 @@ WHY_NOT = {
     "elements of arrays on GPUs are arrays": (
         f"{SMALL}a_number_is_read_although_another_thread_has_made_an_array_of_it_meanwhile",
         f"{SMALL}formatting_and_integers_of_such_numbers",
+        f"{SMALL}an_element_repeats_a_sequence",
         f"{SMALL}a_single_element_is_numpys_scalar",
         f"{SMALL}an_element_that_needs_a_gradient_or_a_device_is_an_array",
         "tests/numpy/test_constructor.py::test_all_arrays_are_instances_of_the_class",

@@ -463,6 +463,26 @@ SCALAR = (
 )  # fmt: skip
 
 
+REPEATED = [
+    "[0] * x.sum()",
+    "x.max() * (1, 2)",
+    "'ab' * x[2]",
+    "b'ab' * np.argmax(x)",
+    "[0] * (x.max() + 1)",
+    "[1, 2] * x[2:3]",
+    "[2] * np.array(3)",
+]
+
+
+@pytest.mark.parametrize("text", REPEATED)
+def test_an_element_repeats_a_sequence(text):
+    found, wanted = (eval(text, {"np": xp, "x": xp.arange(4)}) for xp in (np, numpy))
+    assert (type(found) in (list, tuple, str, bytes)) == (type(wanted) in (list, tuple, str, bytes))
+    assert list(found) == list(wanted)
+    with pytest.raises(TypeError):
+        [1, 2] * np.ones(3).sum()
+
+
 @pytest.mark.parametrize("text", SCALAR)
 def test_an_element_is_used_as_numpys_scalar_is(text):
     found = []

@@ -7,6 +7,7 @@ Small arrays in host memory call NumPy in a single frame (`calls.arithmetic`), w
 import operator
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ from .other_operands import NUMBERS, is_array_like, object_in_place, with_object
 from .view_operands import below_permuted, of_views
 from .view_products import by_vector, product_of, unexchanged, untransposed
 
+#: What an integer repeats.
+SEQUENCES = (list, tuple, str, bytes, bytearray)
 #: Elements up to which `_make_plain` copies.
 SMALL = 4096
 CLASSES = (ndarray, ndarrayElement)
@@ -404,7 +407,17 @@ def attach() -> None:
 
 def _attach_both(name: str, op: Op, general: Callable[..., object], reverse: bool = False) -> None:
     attach_method(ndarray, name, _short(op, general, reverse))
-    attach_method(ndarrayElement, name, of_elements(op, *CLASSES, general, reverse))
+    of_element = _repeating(general) if op.python == "mul" else general
+    attach_method(ndarrayElement, name, of_elements(op, *CLASSES, of_element, reverse))
+
+
+def _repeating(general: Callable[..., Any]) -> Callable[..., Any]:
+    """The product with a single element: NumPy's scalars repeat lists and other sequences of Python, where arrays multiply their items."""
+
+    def product(element: Any, other: Any) -> Any:
+        return other * index(element) if isinstance(other, SEQUENCES) else general(element, other)
+
+    return product
 
 
 attach()
