@@ -329,3 +329,31 @@ def test_parts_are_read_before_they_are_written(text):
     for name in "xA":
         assert found[name].tolist() == wanted[name].tolist()
     assert text in UNSAFE or frames == 0
+
+
+LISTS = ["A[1] = [1.5, 2, -1, x[3]]", "A[1:3] = (1, 2, 3, 4)", "x[:2] = 1, -2.5", "A[:, 0] = [numpy.int8(3)] * 4"]
+OTHER_LISTS = [
+    "A[1] = []",
+    "A[1] = [1, 2]",
+    "x[:1] = [1j]",
+    "x[:1] = [numpy.complex64(1j)]",
+    "x[:2] = [2**70, 'a']",
+    "x[:2] = [x[1:2], x[:1]]",
+]
+OTHER_LISTS += ["I[:2] = [1, 2**70]", "I[:2] = [numpy.float32(2.5), -1.5]", "x[:70] = [1.0] * 70", "A[0] = [[1, 2, 3, 4]]"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", LISTS + OTHER_LISTS)
+def test_lists_of_numbers_are_written_as_numpy_does(text):
+    ended = []
+    for xp in (tnp, numpy):
+        names = {"x": xp.arange(90.0), "A": xp.arange(16.0).reshape(4, 4), "I": xp.arange(4), "numpy": numpy}
+        try:
+            exec(text, {}, names)
+        except Exception as error:
+            ended.append(next(cls for cls in type(error).__mro__ if cls.__module__ == "builtins"))
+        ended.append([names[name].tolist() for name in "xAI"])
+    assert ended[: len(ended) // 2] == ended[len(ended) // 2 :]
+    names = {"x": tnp.arange(9.0), "A": tnp.arange(16.0).reshape(4, 4), "numpy": numpy}
+    assert text not in LISTS or frames_of(text, names) == 0

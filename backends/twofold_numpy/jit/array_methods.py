@@ -40,6 +40,8 @@ IN_PYTHON = frozenset({"mean", "std", "var"})
 LOCKED = 500
 #: The largest product of two operands' sizes whose matrix product is NumPy's: those of large ones are cut into pieces.
 SMALL = 1 << 20
+#: The most numbers of lists that NumPy is given to write; longer ones take so long that the way to it does not matter.
+FEW_NUMBERS = 64
 #: The characters of dtypes that arrays are cast to.
 LETTERS = "?bBhHiIlLefdFD"
 #: What is known of an array without its elements.
@@ -138,7 +140,7 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
     words |= {name: k for k, name in enumerate(called, len(given))} | product_words(called)
     for cls, slots in classes.slots.items():
         words |= _slots(cls, slots)
-    words |= {"KEPT": KEPT, "DEEPEST": DEEPEST}
+    words |= {"KEPT": KEPT, "DEEPEST": DEEPEST, "FEW": FEW_NUMBERS}
     words |= {"GETITEM": replaced + [*methods].index((classes.array, "__getitem__")), "ITERATED": head, "NUMBER": head + 8}
     words["WEAK"] = classes.array.__weakrefoffset__
     words["CLEARED"] = "\n".join(
@@ -192,6 +194,7 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "INT": int,
         "SLICE": slice,
         "TUPLE": tuple,
+        "LIST": list,
         "INDEX": np.int64,
         "ZERO": 0,
         "ONE": 1,

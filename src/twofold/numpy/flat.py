@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ..imperative.cell import is_view
-from ..imperative.views import view_of
+from ..imperative.cell import PLAIN, is_view
+from ..imperative.element import NATIVE
 from ..ops.primitive_shape import broadcast_to
 from .array import ndarray
 
@@ -16,6 +16,16 @@ class flatiter(ndarray):
     _rest: ClassVar[Iterator[Any] | None] = None
 
     def __getitem__(self, key: Any) -> Any:
+        # an element of ready memory, without three calls
+        if (
+            key.__class__ is int
+            and self._of.__class__ is PLAIN
+            and self._of is self._base._held
+            and -self._seen.size <= key < self._seen.size
+        ):
+            found = self._seen[key]
+            if found.__class__ in NATIVE:
+                return found
         found = super().__getitem__(key)
         return found.copy() if isinstance(found, ndarray) and is_view(found) else found
 
@@ -31,7 +41,14 @@ class flatiter(ndarray):
 
 def flat_of(x: ndarray) -> flatiter:
     """The elements in row-major order: a view if the memory layout allows it, else a read-only copy; parts of it are copies."""
-    if not is_view(x) or x._strided.reshaped((x.size,)) is not None:
-        return view_of(flatiter, x.reshape(-1), ())
-    # writes to a copy would not reach this array: a broadcast view refuses them
-    return view_of(flatiter, x.copy().reshape(-1)._view(broadcast_to.bind(shape=(x.size,))), ())
+    if x._held.__class__ is PLAIN or not is_view(x) or x._strided.reshaped((x.size,)) is not None:
+        flat = x.reshape(-1)
+    else:
+        # writes to a copy would not reach this array: a broadcast view refuses them
+        flat = x.copy().reshape(-1)._view(broadcast_to.bind(shape=(x.size,)))
+    found = object.__new__(flatiter)
+    found._held = found._gradient = None
+    found._base, found._under, found._key, found._steps = flat._base, flat._under, flat._key, flat._steps
+    found._seen = flat._seen
+    found._of = flat._of  # last, as wherever both are set
+    return found

@@ -1,4 +1,7 @@
 ; Reads and writes of parts of arrays; `array_objects` has what they call.
+declare ptr @PyList_GetItem(ptr, i64)
+declare ptr @PyTuple_GetItem(ptr, i64)
+
 ; Whether a bound of a slice is a number or None: other objects would run code of the program.
 define internal i1 @is_bound(ptr %bound) nounwind alwaysinline {
   %none = call ptr @word(i64 $NONE)
@@ -212,7 +215,16 @@ define internal ptr @source(ptr %self, ptr %v, ptr %key, ptr %value) nounwind {
   br i1 %is.array, label %array, label %number
 number:
   %scalar = call ptr @operand(ptr %value, i1 false)
+  %is.scalar = icmp ne ptr %scalar, null
+  br i1 %is.scalar, label %one, label %several.of.them
+one:
   ret ptr %scalar
+several.of.them:
+  %are.numbers = call i1 @are_numbers(ptr %value)
+  br i1 %are.numbers, label %as.given, label %no
+as.given:
+  call void @Py_IncRef(ptr %value)
+  ret ptr %value
 array:
   %content = call ptr @memory(ptr %value, i1 false)
   %is.ready = icmp ne ptr %content, null
@@ -230,6 +242,46 @@ found:
   ret ptr %content
 no:
   ret ptr null
+}
+
+; Whether a value is a short list or tuple of numbers.
+define internal i1 @are_numbers(ptr %value) nounwind {
+  %is.list = call i1 @is_a(ptr %value, i64 $LIST)
+  %is.tuple = call i1 @is_a(ptr %value, i64 $TUPLE)
+  %is.sequence = or i1 %is.list, %is.tuple
+  br i1 %is.sequence, label %measure, label %no
+measure:
+  %size.at = getelementptr i8, ptr %value, i64 $SIZE
+  %n = load i64, ptr %size.at
+  %less = sub i64 %n, 1
+  %is.short = icmp ult i64 %less, $FEW
+  br i1 %is.short, label %look, label %no
+look:
+  %k = phi i64 [ 0, %measure ], [ %k.next, %next ]
+  br i1 %is.list, label %of.list, label %of.tuple
+of.list:
+  %list.item = call ptr @PyList_GetItem(ptr %value, i64 %k)
+  br label %judge
+of.tuple:
+  %tuple.item = call ptr @PyTuple_GetItem(ptr %value, i64 %k)
+  br label %judge
+judge:
+  %item = phi ptr [ %list.item, %of.list ], [ %tuple.item, %of.tuple ]
+  %is.number = call i1 @is_number(ptr %item)
+  br i1 %is.number, label %next, label %scalar
+scalar:
+  %is.scalar = call i1 @is_scalar(ptr %item)
+  %is.real = call i1 @is_real(ptr %item)
+  %is.fine = and i1 %is.scalar, %is.real
+  br i1 %is.fine, label %next, label %no
+next:
+  %k.next = add i64 %k, 1
+  %is.over = icmp eq i64 %k.next, %n
+  br i1 %is.over, label %yes, label %look
+yes:
+  ret i1 true
+no:
+  ret i1 false
 }
 
 ; Whether NumPy reads all elements of a part before it writes them to another part of the same array, which overlaps: it does for several
