@@ -12,6 +12,7 @@ import pytest
 import twofold as mx
 from asv_benchmarks.timing import frames
 from twofold import np
+from twofold.device import ENTERED
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.invoke import data_of
 from twofold.numpy.array import ndarray, ndarrayElement
@@ -575,3 +576,17 @@ def test_large_arrays_that_numpy_only_reads_are_not_copied(text):
     tracemalloc.stop()
     assert found.tolist() == eval(text, theirs).tolist()
     assert peak < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["np.random.seed(0)", "np.random.shuffle(np.arange(3))", "np.load(file)", "np.array(['a'])", "np.random.rand(2)"]
+)
+def test_no_device_is_chosen_where_none_is_named(text, tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(3))
+    entered = [*ENTERED]
+    ENTERED.clear()
+    try:
+        eval(text, {"np": np, "file": tmp_path / "x.npy"})
+        assert ENTERED == []
+    finally:
+        ENTERED[:] = entered

@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import FormatError
 from ..formats.json_text import utf8
 from ..ndarray.types import DeviceLike
-from .creation import device_of_keywords
+from .creation import within_device
 from .fallback import by_numpy
 
 
@@ -114,7 +114,7 @@ def load(file: object, *args: object, device: DeviceLike = None, ctx: DeviceLike
     array([0, 1, 2])
     """
     try:
-        with device_of_keywords(device, ctx):
+        with within_device(device, ctx):
             return by_numpy(np.load, (file, *args), options)
     except UnicodeDecodeError as error:
         if error.encoding != "utf-8":  # text in a pickle

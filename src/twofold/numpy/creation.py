@@ -5,6 +5,7 @@ NumPy arrays are copied, never shared. Data without a dtype here (text, objects,
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,14 @@ def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
     """The device passed under either name (the array API's ``"cpu"`` too); the current one if neither is given."""
     chosen = ctx if device is None else device
     return current_device() if chosen is None else interned(chosen)
+
+
+def within_device(device: DeviceLike, ctx: DeviceLike) -> AbstractContextManager[object]:
+    """A context in which arrays are made on the device passed under either name.
+
+    Without one, none is entered: once a program has chosen a device, every array that it makes takes a step more.
+    """
+    return nullcontext() if device is ctx is None else device_of_keywords(device, ctx)
 
 
 def _type(dtype: DTypeLike, function: str = "", *arguments: object) -> Any:

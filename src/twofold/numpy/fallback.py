@@ -26,7 +26,7 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from ..suggestions import missing_name
 from .array import ndarray
-from .creation import device_of_keywords, operand
+from .creation import operand, within_device
 from .followed_writes import writer_of
 from .forms import FORMS
 from .host_steps import host_step
@@ -168,10 +168,8 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
-        if device is ctx is None:
-            return by_numpy(function, args, options, writes=writes)
         # results of a call without arrays are put on the current device
-        with device_of_keywords(device, ctx):
+        with within_device(device, ctx):
             return by_numpy(function, args, options, writes=writes)
 
     recorded = "with a gradient" if function in FORMS else "without a gradient"

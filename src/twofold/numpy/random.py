@@ -16,7 +16,7 @@ from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name
 from .array import ndarray
-from .creation import device_of_keywords
+from .creation import within_device
 from .fallback import attribute, by_numpy
 from .short_calls import short_draw
 from .traced_draws import OF_STATE, traced_draw
@@ -86,7 +86,7 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         if name not in OF_STATE and runs_again():
-            with device_of_keywords(device, ctx):
+            with within_device(device, ctx):
                 return traced_draw(function, args, options, is_written=name in IN_PLACE)
         out = options.get("out")
         if isinstance(out, ndarray):  # without it NumPy has no number of samples to draw
@@ -94,7 +94,7 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
             by_numpy(function, args, options | {"out": host})
             out[...] = host
             return out
-        with device_of_keywords(device, ctx):
+        with within_device(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
     return draw if name in IN_PLACE | OF_STATE else short_draw(draw, function)
