@@ -8,6 +8,7 @@ from ..dtype import COMPLEX, FLOATS, WHOLE, float_of, is_float, promote, ufunc_r
 from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
+from ..opdef.vocabulary import LoopBody, LoopResults
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from ..origin import called_function
 from ..signal_handlers import unless_signalled
@@ -228,6 +229,9 @@ def _builder(op: Op) -> Callable[..., Node | tuple[Node, ...]]:
 class GraphNamespace(Derived):
     """``xp`` over nodes: every primitive returns a typed node."""
 
+    #: Set by `control_flow`, which builds nodes with this namespace.
+    make_loop: Callable[[LoopBody, Sequence[Any], Sequence[Any], Sequence[Any]], LoopResults]
+
     def __getattr__(self, name: str) -> Any:
         op = OPS.get(name)
         if op is None or not op.primitive:
@@ -245,6 +249,10 @@ class GraphNamespace(Derived):
         scalars = _as_nodes([params.get(name, op.params[name].default) for name in op.scalars], 0)
         node = apply(op.bind(**{k: v for k, v in params.items() if k not in op.scalars}), (*arrays, *scalars))
         return node if len(node.parts) == 1 else node.parts
+
+    def loop(self, body: LoopBody, data: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> LoopResults:
+        """A ``foreach`` over the sub-graph that the body makes of leaves."""
+        return self.make_loop(body, data, states, shared)
 
 
 G = GraphNamespace()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..dtype import COMPLEX, WEAK, is_float
 from ..errors import NoReverseMode, ShapeError
 from ..opdef import Static, primitive
+from ..opdef.vocabulary import LoopBody, LoopResults
 from .build import G
 from .gradient import accumulate
 from .ir import AnyNode, Node, leaf
@@ -149,6 +150,20 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
 def apply_foreach(body: SubGraph, data: Sequence[Node], states: Sequence[Node], closure: Sequence[Node]) -> tuple[Node, ...]:
     """The results of a loop as nodes: stacked outputs, last states (then the states before each step)."""
     return _several(G.foreach(*data, *states, *closure, body=body, data=len(data), states=len(states)))
+
+
+def loop(body: LoopBody, data: Sequence[Node], states: Sequence[Node], shared: Sequence[Node]) -> LoopResults:
+    """``xp.loop`` of nodes; see `opdef.vocabulary.Derived`."""
+    types = [*[(d.shape[1:], d.dtype) for d in data], *_types(states), *_types(shared)]
+    leaves = [leaf(("loop", k), shape, dtype, _is_tracked(dtype)) for k, (shape, dtype) in enumerate(types)]
+    first, second = len(data), len(data) + len(states)
+    outputs, new = body(list(leaves[:first]), list(leaves[first:second]), list(leaves[second:]))
+    results = apply_foreach(SubGraph.of([*outputs, *new], leaves, "scan"), data, states, shared)
+    count = len(outputs)
+    return list(results[:count]), list(results[count : count + len(new)]), list(results[count + len(new) :])
+
+
+G.make_loop = loop
 
 
 def _several(results: AnyNode | tuple[AnyNode, ...]) -> tuple[AnyNode, ...]:

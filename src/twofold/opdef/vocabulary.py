@@ -6,7 +6,7 @@ the registered primitives. Array-API names keep their meaning; the rest is docum
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..dtype import FLOATS, HALVES, float_of
@@ -38,6 +38,9 @@ class Operand(Protocol):
 
 Array = TypeVar("Array", bound=Operand)
 Axes = int | Sequence[int] | None
+#: A step of `Derived.loop`, and what that returns.
+LoopBody = Callable[[list[Any], list[Any], list[Any]], tuple[Sequence[Any], Sequence[Any]]]
+LoopResults = tuple[list[Any], list[Any], list[Any]]
 
 
 class Derived:
@@ -143,6 +146,40 @@ class Derived:
         """1 where the last (new) axis equals the index, else 0; an index outside gives zeros."""
         places = self.iota(size=depth, dtype="int32" if self.dtype_of(index) not in FLOATS else self.dtype_of(index))
         return self.astype(self.equal(self.expand_dims(index, -1), places), dtype=dtype)
+
+    # loops
+
+    def loop(self, body: LoopBody, data: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> LoopResults:
+        """``body(slices of data, states, shared) -> (outputs, new states)`` along axis 0 of the data, of which there is at least one.
+
+        Parameters
+        ----------
+        body
+            It reads arrays from its arguments alone. In a graph it runs once, whatever the number of steps.
+        data
+            Arrays of equal length.
+        states
+            The states before the first step; they keep their types.
+        shared
+            What every step reads.
+
+        Returns
+        -------
+        list
+            The outputs of all steps, stacked along a new axis 0.
+        list
+            The last states.
+        list
+            The states before each step, stacked.
+        """
+        outputs, before = [], []
+        for t in range(data[0].shape[0]):
+            before.append(states)
+            slices = [self.reshape(self.take_slice(d, t, t + 1, 0), shape=d.shape[1:]) for d in data]
+            found, states = body(slices, list(states), list(shared))
+            outputs.append(found)
+        stacks = [[self.stack(list(column)) for column in zip(*rows, strict=True)] for rows in (outputs, before)]
+        return stacks[0], list(states), stacks[1]
 
     # functions that only the host computes
 

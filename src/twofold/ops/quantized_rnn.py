@@ -3,8 +3,9 @@
 from ..errors import ParameterError
 from ..opdef import Index, op
 from .quantization import LEVELS, Limit, assuming, kind_of, to_integers
-from .recurrent import STATES, CellState, Net, clip_of, net_of, outputs_of, rnn, step_of, steps_in_order
+from .recurrent import STATES, CellState, Net, clip_of, net_of, outputs_of, rnn
 from .recurrent_cells import StateClip
+from .recurrent_scan import step_of, steps_in_order
 
 #: A row of zeros has any scale; this keeps it finite.
 TINY = 1e-30

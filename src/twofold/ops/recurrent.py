@@ -1,8 +1,8 @@
 """RNN: stacked, possibly bidirectional recurrent layers over whole sequences, with one flat vector of parameters.
 
 The forward pass multiplies the inputs of all steps by the weights in one product, then loops over time. The backward pass loops back
-and does the same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph grows linearly
-with the number of steps.
+and does the same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph of short sequences has all
+steps, that of longer ones loops (`LOOPED_FROM`), so its size does not depend on their length.
 """
 
 import math
@@ -13,6 +13,7 @@ from ..opdef import Input, Layers, Operand, SequenceLength, Training, agreed, fi
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
+from .recurrent_scan import Steps, joined, scan, stacked, step_of
 
 Mode = Literal["gru", "lstm", "rnn_relu", "rnn_tanh"]
 CellState = Annotated[Operand | None, Input(present=("mode", "lstm"))]
@@ -32,6 +33,7 @@ class Net(NamedTuple):
     hidden: int
     projection: int | None
     clip: StateClip
+    looped: bool = False
 
     @property
     def out(self) -> int:
@@ -76,32 +78,26 @@ class Net(NamedTuple):
 # one direction of one layer
 
 
-class Scan(NamedTuple):
-    """The result of a loop over time (a scan): per step, the outputs and the values for the backward pass; and the final states."""
-
-    outputs: list[Operand | None]
-    before: list[Operand | None]
-    saved: list[object]
-    raw: list[Operand | None]
-    h: Operand | None
-    c: Operand | None
-
-
-def step_of(xp, sequence, t):
-    """Element t of the first axis, without that axis."""
-    return xp.reshape(xp.take_slice(sequence, t, t + 1, 0), shape=sequence.shape[1:])
-
-
-def steps_in_order(steps, direction):
-    """The steps as a direction visits them: 0 goes forward, 1 back."""
-    return range(steps) if direction == 0 else range(steps - 1, -1, -1)
-
-
-def _valid(xp, length, steps):
+def _valid(xp, length, steps, looped):
     """For each step a mask (n, 1) of the sequences that it is part of; None if all sequences have full length."""
     if length is None:
-        return [None] * steps
+        return None
+    if looped:
+        return xp.greater(
+            xp.reshape(length, shape=(1, -1, 1)), xp.reshape(xp.iota(size=steps, dtype=xp.dtype_of(length)), shape=(-1, 1, 1))
+        )
     return [xp.greater(xp.reshape(length, shape=(-1, 1)), t) for t in range(steps)]
+
+
+class Pass(NamedTuple):
+    """What the forward pass of one direction leaves: per step, the outputs and the values for the backward pass; and the final states."""
+
+    outputs: Steps
+    before: Steps
+    saved: list[Steps]
+    raw: Steps
+    h: Operand | None
+    c: Operand | None
 
 
 def _forward(xp, net, x, w, h, c, direction, valid):
@@ -116,49 +112,60 @@ def _forward(xp, net, x, w, h, c, direction, valid):
     if steps >= TRANSPOSED_FROM:
         # pays for itself over the steps; see `TRANSPOSED_FROM`
         state_weight = xp.contiguous(state_weight)
-    scan = Scan([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
-    for t in steps_in_order(steps, direction):
-        scan.before[t] = h
-        hidden = xp.matmul(h, state_weight)
-        hidden = hidden + w["state_bias"] if net.mode == "gru" else hidden
-        new, cell_state, scan.saved[t] = cell.forward(xp, step_of(xp, shares, t), hidden, h, c)
-        scan.raw[t] = new
-        new = new if net.projection is None else xp.matmul(new, xp.matrix_transpose(w["projection"]))
-        if valid[t] is None:
-            h, c, scan.outputs[t] = new, cell_state, new
-        else:
-            scan.outputs[t] = xp.where(valid[t], new, 0)
-            h, c = xp.where(valid[t], new, h), c if cell_state is None else xp.where(valid[t], cell_state, c)
-    return scan._replace(h=h, c=c)
+
+    def step(values, states, shared):
+        (share, mask), (h, c), (weight, own_bias, projection) = values, states, shared
+        hidden = xp.matmul(h, weight)
+        hidden = hidden if own_bias is None else hidden + own_bias
+        raw, cell_state, saved = cell.forward(xp, share, hidden, h, c)
+        new = raw if projection is None else xp.matmul(raw, xp.matrix_transpose(projection))
+        if mask is None:
+            return [new, raw, *saved], [new, cell_state]
+        kept = None if cell_state is None else xp.where(mask, cell_state, c)
+        return [xp.where(mask, new, 0), raw, *saved], [xp.where(mask, new, h), kept]
+
+    shared = [state_weight, w["state_bias"] if net.mode == "gru" else None, w.get("projection")]
+    found = scan(xp, step, steps, [shares, valid], [h, c], shared, direction, net.looped)
+    outputs, raw, *saved = found.outputs
+    return Pass(outputs, found.before[0], saved, raw, *found.states)
 
 
-def _backward(xp, net, x, w, scan, douts, dh, dc, direction, valid):
+def _backward(xp, net, x, w, forward, dout, dh, dc, direction, valid):
     """Gradients of x, of the direction's parameters, and of its initial states."""
     cell, (steps, n, depth) = net.cell, x.shape
-    dgates, dhidden, draw = [None] * steps, [None] * steps, [None] * steps
-    for t in reversed(steps_in_order(steps, direction)):
-        dnew, old_dh, old_dc = _sum_of_known(douts[t], dh), None, None
+
+    def step(values, states, shared):
+        (dnew, mask, *saved), (dh, dc), (weight, projection) = values, states, shared
+        dnew, old_dh, old_dc = _sum_of_known(dnew, dh), None, None
         # past a sequence's end the states were passed through unchanged, and so are their gradients
-        if valid[t] is not None:
-            dnew, old_dh = dnew * valid[t], None if dh is None else dh * xp.logical_not(valid[t])
-            dc, old_dc = (None, None) if dc is None else (dc * valid[t], dc * xp.logical_not(valid[t]))
-        draw[t] = dnew
-        dnew = dnew if net.projection is None else xp.matmul(dnew, w["projection"])
-        dgates[t], dhidden[t], direct, dc = cell.backward(xp, scan.saved[t], dnew, dc)
-        dh = _sum_of_known(_sum_of_known(xp.matmul(dhidden[t], w["state"]), direct), old_dh)
-        dc = _sum_of_known(dc, old_dc)
+        if mask is not None:
+            dnew, old_dh = dnew * mask, None if dh is None else dh * xp.logical_not(mask)
+            dc, old_dc = (None, None) if dc is None else (dc * mask, dc * xp.logical_not(mask))
+        draw = dnew
+        dnew = dnew if projection is None else xp.matmul(dnew, projection)
+        dgates, dhidden, direct, dc = cell.backward(xp, saved, dnew, dc)
+        dh = _sum_of_known(_sum_of_known(xp.matmul(dhidden, weight), direct), old_dh)
+        return [dgates, dhidden, draw], [dh, _sum_of_known(dc, old_dc)]
+
+    if net.looped:
+        # the states of a loop have the same type in all steps
+        dh = xp.zeros((n, net.out), xp.dtype_of(x)) if dh is None else dh
+        dc = xp.zeros((n, net.hidden), xp.dtype_of(x)) if dc is None and net.mode == "lstm" else dc
+    shared = [w["state"], w.get("projection")]
+    found = scan(xp, step, steps, [dout, valid, *forward.saved], [dh, dc], shared, 1 - direction, net.looped)
+    dgates, dhidden, draw = found.outputs
     # the weights' gradients of all steps are one matrix product each, not a sum over steps
-    flat_gates, flat_hidden = xp.concat(*dgates, axis=0), xp.concat(*dhidden, axis=0)
+    flat_gates, flat_hidden = joined(xp, dgates), joined(xp, dhidden)
     grads = {
         "input": xp.matmul(xp.matrix_transpose(flat_gates), xp.reshape(x, shape=(steps * n, depth))),
-        "state": xp.matmul(xp.matrix_transpose(flat_hidden), xp.concat(*scan.before, axis=0)),
+        "state": xp.matmul(xp.matrix_transpose(flat_hidden), joined(xp, forward.before)),
         "input_bias": xp.sum(flat_gates, axis=0),
         "state_bias": xp.sum(flat_hidden, axis=0),
     }
     if net.projection is not None:
-        grads["projection"] = xp.matmul(xp.matrix_transpose(xp.concat(*draw, axis=0)), xp.concat(*scan.raw, axis=0))
+        grads["projection"] = xp.matmul(xp.matrix_transpose(joined(xp, draw)), joined(xp, forward.raw))
     dx = xp.reshape(xp.matmul(flat_gates, w["input"]), shape=x.shape)
-    return dx, grads, dh, dc
+    return dx, grads, *found.states
 
 
 def _sum_of_known(a, b):
@@ -170,13 +177,13 @@ def _sum_of_known(a, b):
 
 
 class Stack:
-    """The whole RNN on its arrays; the forward pass saves ``scans`` and ``layer_inputs`` for the backward pass."""
+    """The whole RNN on its arrays; the forward pass saves ``passes`` and ``layer_inputs`` for the backward pass."""
 
     def __init__(self, xp, net, parameters, state, state_cell, length, keep, rng):
         self.xp, self.net, self.state, self.state_cell = xp, net, state, state_cell
         self.blocks = net.unpacked(xp, parameters)
         self.length, self.keep, self.rng = length, keep, rng
-        self.scans, self.layer_inputs, self.masks = {}, [], {}
+        self.passes, self.layer_inputs, self.masks = {}, [], {}
 
     def weights(self, layer, direction):
         """The parameters of one direction, by name."""
@@ -185,7 +192,7 @@ class Stack:
     def forward(self, x):
         """The outputs of the last layer (t, n, directions · h)."""
         xp, net = self.xp, self.net
-        self.valid = _valid(xp, self.length, x.shape[0])
+        self.valid = _valid(xp, self.length, x.shape[0], net.looped)
         for layer in range(net.layers):
             x = self._dropped(x, layer)
             self.layer_inputs.append(x)
@@ -193,10 +200,10 @@ class Stack:
             for d in range(net.directions):
                 at = layer * net.directions + d
                 c = None if self.state_cell is None else step_of(xp, self.state_cell, at)
-                scan = _forward(xp, net, x, self.weights(layer, d), step_of(xp, self.state, at), c, d, self.valid)
-                self.scans[layer, d] = scan
+                way = _forward(xp, net, x, self.weights(layer, d), step_of(xp, self.state, at), c, d, self.valid)
+                self.passes[layer, d] = way
                 # in the order of time for both directions
-                ways.append(xp.stack(scan.outputs))
+                ways.append(stacked(xp, way.outputs))
             x = ways[0] if len(ways) == 1 else xp.concat(*ways, axis=2)
         return x
 
@@ -209,7 +216,7 @@ class Stack:
 
     def last(self, name):
         """The final states of all layers and directions, ``"h"`` or ``"c"``: (layers · directions, n, size)."""
-        return self.xp.stack([getattr(scan, name) for scan in self.scans.values()])
+        return self.xp.stack([getattr(way, name) for way in self.passes.values()])
 
     def backward(self, dout, dh, dc):
         """Gradients of the data, the parameters and the initial states, after `forward`."""
@@ -222,9 +229,8 @@ class Stack:
                 # the gradients of the final states, where the scan of this direction starts back
                 ends = [None if a is None else step_of(xp, a, at) for a in (dh, dc)]
                 part = xp.take_slice(dout, d * net.out, (d + 1) * net.out, 2)
-                douts = [step_of(xp, part, t) for t in range(x.shape[0])]
-                weights, scan = self.weights(layer, d), self.scans[layer, d]
-                more, own, first_h[at], first_c[at] = _backward(xp, net, x, weights, scan, douts, ends[0], ends[1], d, self.valid)
+                weights, way = self.weights(layer, d), self.passes[layer, d]
+                more, own, first_h[at], first_c[at] = _backward(xp, net, x, weights, way, part, ends[0], ends[1], d, self.valid)
                 grads |= {(layer, d, name): g for name, g in own.items()}
                 dx = _sum_of_known(dx, more)
             dout = dx * self.masks[layer] * (1 / self.keep) if layer in self.masks else dx
@@ -238,7 +244,10 @@ class Stack:
         return all(v is not None for v in first.values())
 
 
-#: The most steps of all layers and directions: each takes 0.5 ms when shapes are inferred, and 130 KB when the graph runs.
+#: The steps of all layers and directions from which the graph has loops instead of all steps. Written out, a step of training takes 300
+#: nodes, 5 ms to compile and 200 KB of program for each length of sequences, and runs as fast, except in networks of a few dozen numbers.
+LOOPED_FROM = 17
+#: The most steps of all layers and directions: the values that their backward pass reads are kept.
 MOST_CELLS = 2**16
 
 
@@ -259,7 +268,8 @@ def net_of(data, *, state_size, num_layers, bidirectional, mode, projection_size
         given = f"{data[0]} steps, {num_layers} layers{', both directions' if bidirectional else ''}"
         todo = f"at most {MOST_CELLS} steps of all layers and directions: cut the sequences, and pass the states on"
         raise ShapeError("RNN: the sequences are too long", given, todo)
-    return Net(mode, num_layers, 2 if bidirectional else 1, data[2], state_size, projection_size or None, clip)
+    looped = cells >= LOOPED_FROM
+    return Net(mode, num_layers, 2 if bidirectional else 1, data[2], state_size, projection_size or None, clip, looped)
 
 
 def _check(net, data, parameters, state, state_cell, length, use_sequence_length):

@@ -38,11 +38,11 @@ class PlainCell:
         """The step."""
         total = gates + hidden
         new = xp.tanh(total) if self.activation == "tanh" else xp.maximum(total, 0)
-        return new, None, new
+        return new, None, (new,)
 
     def backward(self, xp, saved, dh, dc):
         """Gradients of gates and hidden; of h and the cell state, which do not enter directly, None."""
-        new = saved
+        (new,) = saved
         d = dh * (1 - new * new) if self.activation == "tanh" else dh * xp.greater(new, 0)
         return d, d, None, None
 
