@@ -103,3 +103,15 @@ def test_sequences_in_both_directions_do_not_depend_on_how_outputs_are_merged(la
     x, lengths = nd.random.normal(shape=(3, 3, 3)), nd.array([1, 3, 2])
     merged, outputs = (cell.unroll(3, x, layout=layout, valid_length=lengths, merge_outputs=m)[0] for m in (True, None))
     np.testing.assert_array_equal(outputs.asnumpy(), merged.asnumpy())
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmin", "log_softmax"])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_rows_without_elements_have_a_softmax_without_elements(name, shape):
+    with mx.util.np_shape():
+        x = nd.zeros(shape)
+        x.attach_grad()
+        with autograd.record():
+            y = getattr(nd, name)(x)
+        y.backward()
+    assert y.shape == x.grad.shape == shape

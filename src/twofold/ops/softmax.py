@@ -28,12 +28,17 @@ def _scaled(logits, temperature):
 
 def softmax_of(xp, logits, axis):
     """exp(logits), normalized to sum 1 over axes."""
+    # an empty row has no maximum
+    if 0 in logits.shape:
+        return logits
     powers = xp.exp(logits - xp.max(logits, axis=axis, keepdims=True))
     return powers / xp.sum(powers, axis=axis, keepdims=True)
 
 
 def log_softmax_of(xp, logits, axis):
     """The logarithm of `softmax_of`, finite for any finite logits."""
+    if 0 in logits.shape:
+        return logits
     shifted = logits - xp.max(logits, axis=axis, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
