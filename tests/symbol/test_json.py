@@ -76,6 +76,26 @@ def test_mixed_precision_casts_are_omitted_unless_requested():
     assert [n["op"] for n in json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]] == ["null", "amp_cast", "exp"]
 
 
+def test_casts_of_mixed_precision_stay_where_they_are_outputs():
+    """The nodes that MXNet 1.9.1 writes for these symbols."""
+    x, b = mx.sym.Variable("x"), mx.sym.Variable("b")
+    first = mx.sym.amp_cast(x, dtype="float16", name="first")
+    middle = mx.sym.exp(first, name="middle")
+    last = mx.sym.amp_cast(middle, dtype="float32", name="last")
+    both = mx.sym.amp_multicast(x, b, num_outputs=2, name="both")
+
+    def written(*heads):
+        graph = json.loads(mx.sym.Group([*heads]).tojson())
+        return [node["name"] for node in graph["nodes"]], [head[:2] for head in graph["heads"]]
+
+    assert written(last) == (["x", "middle", "last"], [[2, 0]])
+    assert written(last, middle, last) == (["x", "middle", "last"], [[2, 0], [1, 0], [2, 0]])
+    assert written(mx.sym.amp_cast(first, dtype="float32", name="second")) == (["x", "second"], [[1, 0]])
+    assert written(*both) == (["x", "b", "both"], [[2, 0], [2, 1]])
+    assert written(mx.sym.negative(both[1], name="rest")) == (["b", "rest"], [[1, 0]])
+    assert mx.sym.load_json(last.tojson()).infer_type(x="float16")[1] == [np.float32]
+
+
 def test_saving_and_loading_files(tmp_path):
     symbol = sym.exp(sym.var("a"), name="e")
     symbol.save(str(tmp_path / "s.json"))

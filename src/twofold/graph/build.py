@@ -159,7 +159,11 @@ def run_rule(xp: Derived, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any
         kept = op.symbolic.keeps_shape
         if isinstance(kept, tuple) and not op.elementwise:
             check_kept_shape(op, kept, [None if a is None else a.shape for a in arrays])
-    out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **bound_op.params, **scalars)
+    rule = partial(getattr(xp, op.name) if op.primitive else partial(op.rule, xp), **bound_op.params, **scalars)
+    out = rule(*arrays)
+    if bound_op.legacy and op.elementwise and not isinstance(out, (tuple, list)) and xp.dtype_of(out) == "float16":
+        # NumPy has functions of integers of 8 bits in float16, which few of these have a place in; MXNet computes in float32
+        out = rule(*[a if a is None or is_float(xp.dtype_of(a)) else xp.astype(a, dtype="float32") for a in arrays])
     if op.mutates:
         out, new = out
         out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in bound_op.mutated])

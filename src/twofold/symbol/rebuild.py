@@ -53,8 +53,13 @@ def with_variables(heads: Iterable[Head], given: Mapping[str, Head], name: str |
 
 
 def without_casts(heads: Iterable[Head]) -> list[Head]:
-    """A copy without the casts inserted by automatic mixed precision."""
-    return rebuilt(heads, lambda node, inputs: (lambda index: inputs[index]) if node.op_name in _CASTS else None)
+    """A copy without the casts inserted by automatic mixed precision, except those that are outputs: these keep their dtypes."""
+    heads = list(heads)
+    ends = dict.fromkeys(h.node for h in heads if h.node.op_name in _CASTS)
+    wanted = [*(h for node in ends for h in node.inputs), *(h for h in heads if h.node not in ends)]
+    found = iter(rebuilt(wanted, lambda node, inputs: (lambda index: inputs[index]) if node.op_name in _CASTS else None))
+    new = {node: copied(node, tuple(next(found) for _ in node.inputs)) for node in ends}
+    return [Head(new[h.node], h.place) if h.node in new else next(found) for h in heads]
 
 
 def has_casts(order: Iterable[SymbolNode]) -> bool:
