@@ -259,3 +259,12 @@ def test_a_weighted_average_has_numpys_dtype(monkeypatch, elements, dtype, weigh
     x, w = numpy.array([1, 0, 3]).astype(dtype), numpy.array([1, 2, 1]).astype(weights)
     found, want = np.average(np.array(x), weights=np.array(w)), numpy.average(x, weights=w)
     assert (found.dtype, found.item()) == (want.dtype, want.item())
+
+
+def test_the_gradient_of_nan_to_num_is_that_of_what_stays():
+    z = np.array([1 + 1j, complex("nan"), 2 - 3j])
+    z.attach_grad()
+    with mx.autograd.record():
+        total = (np.nan_to_num(z * 1).real * np.array([1.0, 2.0, 3.0])).sum()
+    total.backward()
+    assert z.grad.tolist() == [1, 0, 3]

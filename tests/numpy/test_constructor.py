@@ -141,6 +141,7 @@ def test_a_vector_over_a_buffer_shares_memory_that_can_be_written(size):
     assert host[:2].tolist() == [1, 6]
     host[0] = 7.0
     assert (x[0], doubled[0], (x * 2)[0]) == (7, 1, 14)
+    assert np.frombuffer(bytearray(8), "bfloat16").tolist() == [0] * 4  # a copy
     assert np.frombuffer(memory, "uint8", count=8, offset=8).tolist() == list(numpy.float64(6).tobytes())
 
 

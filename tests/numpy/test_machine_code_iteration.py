@@ -1,6 +1,8 @@
 """Iterators over arrays in machine code."""
 
 import gc
+import os
+import subprocess
 import sys
 
 import numpy
@@ -102,3 +104,30 @@ def test_iteration_enters_no_function_of_python():
     for module in (tnp, numpy):
         x = module.arange(5.0)
         assert [max(x), min(x), sum(x), sorted(x, reverse=True)] == [4.0, 0.0, 10.0, [4.0, 3.0, 2.0, 1.0, 0.0]]
+
+
+OUTLIVED = """
+import gc
+from twofold import np
+from twofold.numpy.machine_code import MACHINE_CODE
+MACHINE_CODE.install()
+root, rows = np.ones((9, 2)), []
+going = iter(root[:])  # nothing else holds this view
+held = [np.ones(2) for _ in range(64)]  # all freed arrays are in use
+gc.collect()
+gc.callbacks.append(lambda phase, info: [None for _ in going] if phase == "start" else None)
+gc.set_threshold(1, 10, 10)
+for row in going:
+    rows.append(row)
+gc.callbacks.clear()
+gc.set_threshold(700, 10, 10)
+seven = np.full((4, 2), 7.0)
+others = [seven * 1 for _ in range(60)]
+print([k for row in rows for k, x in enumerate(others) if x is row._under], len(rows) > 0)
+"""
+
+
+def test_a_row_outlives_its_iterator():
+    """A finalizer that exhausts the iterator frees the array under the row that is being made."""
+    found = subprocess.run([sys.executable, "-c", OUTLIVED], capture_output=True, text=True, env={**os.environ, "TWOFOLD_JIT": "1"})
+    assert (found.stdout, found.stderr) == ("[] True\n", "")

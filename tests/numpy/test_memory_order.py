@@ -6,6 +6,7 @@ Element-wise operations on large transposed arrays give transposed arrays.
 import numpy
 import pytest
 
+import twofold as mx
 from twofold import autograd, cpu, np
 from twofold.config import SETTINGS
 
@@ -74,6 +75,15 @@ def test_operations_on_large_transposed_arrays_give_transposed_arrays(text):
         numpy.testing.assert_allclose(numpy.asarray(result), wanted, rtol=4e-16)
         found[1] = wanted[1] = 1
         result = found
+
+
+def test_operations_on_transposed_arrays_of_other_kinds():
+    other = mx.nd.ones((70, 100)).as_np_ndarray()  # whose memory is an array of `mx.nd`
+    for found in (other.T + 1, np.sqrt(other.T) * 2, (other.T > 0) * 2.0):
+        assert (type(found), found.asnumpy().tolist()) == (np.ndarray, numpy.full((100, 70), 2.0).tolist())
+    brain = np.ones((70, 100), "bfloat16")
+    for result in (lambda x: x + 2.5, lambda x: 2.5 * x, lambda x: x / 2, lambda x: x > 1, lambda x: -x):
+        assert result(brain.T).dtype == result(brain).dtype == result(brain[:2].T).dtype
 
 
 def test_operations_on_transposed_arrays_have_gradients():

@@ -482,6 +482,9 @@ def test_an_element_repeats_a_sequence(text):
     assert list(found) == list(wanted)
     with pytest.raises(TypeError):
         [1, 2] * np.ones(3).sum()
+    total = np.arange(3).sum()
+    total *= [0, 1]
+    assert total == [0, 1, 0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("text", SCALAR)

@@ -1,5 +1,7 @@
 """Views are as in NumPy: what shares memory there shares it here, and what is copied there is copied here."""
 
+import weakref
+
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -168,6 +170,21 @@ def test_a_broadcast_view_cannot_be_written(write, recorded):
         v = np.broadcast_to(a * 1, (2, 3))
         with pytest.raises(ValueError, match="read-only"):
             exec(write, {"v": v, "np": np})
+
+
+def test_what_is_made_of_flat_is_an_array_like_any_other():
+    a = np.arange(6).reshape(2, 3).copy()
+    for convert in (np.asarray, np.ascontiguousarray, np.atleast_1d, np.ravel):
+        whole = convert(a.flat)
+        part = whole[1:3]
+        part[:] = -1
+        assert (type(whole), [*whole], [*whole]) == (np.ndarray, *[a.reshape(-1).tolist()] * 2)
+        assert a.reshape(-1)[1:3].tolist() == [-1, -1]
+        a[...] = np.arange(6).reshape(2, 3)
+    going, freed = a.flat, weakref.ref(a)
+    assert [next(going), next(going)] == [0, 1]
+    del a, going, whole, part
+    assert freed() is None
 
 
 def test_flat_of_scattered_memory_reads_and_cannot_be_written():

@@ -8,8 +8,7 @@ import numpy as np
 from ..errors import FormatError
 from ..formats.json_text import utf8
 from ..ndarray.types import DeviceLike
-from .creation import within_device
-from .fallback import by_numpy
+from .fallback import by_numpy, within_device
 
 
 def _saved(function: Callable[..., None], file: object, args: tuple[object, ...], arrays: dict[str, object]) -> None:

@@ -115,6 +115,7 @@ def frombuffer(
         return host
     chosen = device_of_keywords(device, ctx)
     shares = chosen.device_type == "cpu" and host.flags.writeable and host.flags.aligned and not isinstance(buffer, ndarray)
+    shares = shares and NAME_OF[kind] != "bfloat16"  # which DLPack has no code for in NumPy
     return from_dlpack(host, copy=False) if shares else array(host, device=chosen)
 
 

@@ -5,7 +5,6 @@ NumPy arrays are copied, never shared. Data without a dtype here (text, objects,
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..opdef.frontend import named
 from ..ops import primitive_shape
 from ..suggestions import operand_here
 from .array import ndarray
+from .flat import flatiter, whole_of
 from .forms import FORMS
 
 
@@ -30,14 +30,6 @@ def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
     """The device passed under either name (the array API's ``"cpu"`` too); the current one if neither is given."""
     chosen = ctx if device is None else device
     return current_device() if chosen is None else interned(chosen)
-
-
-def within_device(device: DeviceLike, ctx: DeviceLike) -> AbstractContextManager[object]:
-    """A context in which arrays are made on the device passed under either name.
-
-    Without one, none is entered: once a program has chosen a device, every array that it makes takes a step more.
-    """
-    return nullcontext() if device is ctx is None else device_of_keywords(device, ctx)
 
 
 def _type(dtype: DTypeLike, function: str = "", *arguments: object) -> Any:
@@ -215,7 +207,7 @@ def asarray(
 ) -> ndarray:
     """The array itself if suitable, else a new one; parameters as for `array`."""
     if dtype is None and device is None and ctx is None and copy is None and isinstance(a, ndarray):
-        return a
+        return whole_of(a) if isinstance(a, flatiter) else a
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
@@ -228,7 +220,7 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
         If it remains a NumPy array, or NumPy leaves operations with it to its class.
     """
     if isinstance(a, ndarray):
-        return a
+        return whole_of(a) if isinstance(a, flatiter) else a
     refuse_foreign(a)
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):
@@ -251,16 +243,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     """The array itself if it is in row-major order, else a copy; it has at least one axis."""
     out = operand(a if dtype is None else asarray(a, dtype))
     out = out if out.shape else out.reshape(1)
-    return out if _is_row_major(out) else out.copy()
-
-
-def _is_row_major(a: ndarray) -> bool:
-    from_front = a.size
-    for n, s in zip(a.shape, a._strided.strides, strict=True):  # axes of size 1 may have any stride
-        from_front //= max(n, 1)
-        if n != 1 and s != from_front:
-            return False
-    return True
+    return out if out.flags.c_contiguous else out.copy()
 
 
 def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> ndarray:

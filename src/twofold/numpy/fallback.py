@@ -6,6 +6,7 @@ since the gradient would be lost. The exception is a function that only moves el
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, wraps
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -26,7 +27,7 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from ..suggestions import missing_name
 from .array import ndarray
-from .creation import operand, within_device
+from .creation import device_of_keywords, operand
 from .followed_writes import writer_of
 from .forms import FORMS
 from .host_steps import host_step
@@ -157,6 +158,14 @@ def _arrays_from(value: object, device: Device) -> Any:
         return adopted(ndarray, np.asarray(item) if own else np.array(item, order="C"), device)
 
     return map_nested(value, array_from)
+
+
+def within_device(device: DeviceLike, ctx: DeviceLike) -> AbstractContextManager[object]:
+    """A context in which arrays are made on the device passed under either name.
+
+    Without one, none is entered: once a program has chosen a device, every array that it makes takes a step more.
+    """
+    return nullcontext() if device is ctx is None else device_of_keywords(device, ctx)
 
 
 def wrapped(function: Callable[..., object]) -> Callable[..., Any]:

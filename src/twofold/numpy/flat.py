@@ -1,15 +1,17 @@
 """``x.flat``: the elements of an array in row-major order."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..imperative.cell import PLAIN, is_view
 from ..imperative.element import NATIVE
 from ..ops.primitive_shape import broadcast_to
 from .array import ndarray
 
+AnyView = TypeVar("AnyView", bound=ndarray)
 
-class flatiter(ndarray):
+
+class flatiter(ndarray):  # NumPy's name
     """A vector over the elements of an array, and an iterator that gives one after the other. Parts of it are copies, as of NumPy's."""
 
     #: The elements that are left, once one has been asked for.
@@ -32,7 +34,8 @@ class flatiter(ndarray):
     def __iter__(self) -> Iterator[Any]:
         rest = self._rest
         if rest is None:
-            vars(self)["_rest"] = rest = super().__iter__()
+            # not over `self`, which would hold itself
+            vars(self)["_rest"] = rest = iter(whole_of(self))
         return rest
 
     def __next__(self) -> Any:
@@ -46,9 +49,19 @@ def flat_of(x: ndarray) -> flatiter:
     else:
         # writes to a copy would not reach this array: a broadcast view refuses them
         flat = x.copy().reshape(-1)._view(broadcast_to.bind(shape=(x.size,)))
-    found = object.__new__(flatiter)
+    return _alike(flatiter, flat)
+
+
+def whole_of(flat: flatiter) -> ndarray:
+    """The elements as an array like any other."""
+    return _alike(ndarray, flat)
+
+
+def _alike(cls: type[AnyView], x: Any) -> AnyView:
+    """A view of what another one shows."""
+    found: Any = object.__new__(cls)
     found._held = found._gradient = None
-    found._base, found._under, found._key, found._steps = flat._base, flat._under, flat._key, flat._steps
-    found._seen = flat._seen
-    found._of = flat._of  # last, as wherever both are set
+    found._base, found._under, found._key, found._steps = x._base, x._under, x._key, x._steps
+    found._seen = x._seen
+    found._of = x._of  # last, as wherever both are set
     return found

@@ -196,13 +196,10 @@ def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Calla
     """
 
     def general(*values: Any) -> Any:
-        if op.elementwise:
+        if op.simple:
             for value in values:
                 if value.__class__ is ndarray and value._held is None:
-                    if (below := below_permuted(values)) is not None:
-                        arrays, axes = below
-                        return general(*arrays).transpose(axes)
-                    if op.simple and (found := of_views(op, values[::-1] if reverse else values)) is not None:
+                    if (found := of_views(op, values[::-1] if reverse else values)) is not None:
                         return wrap(ndarray, found)
                     break
         if not all(map(is_array_like, values)):
@@ -225,17 +222,28 @@ def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Calla
 def _short(
     op: Op, general: Callable[..., Any], reverse: bool = False, view_product: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    return specialise(
+    def of_any(*values: Any) -> Any:
+        """`general`, or for large transposed arrays the transpose of the operation on these arrays, which is a view."""
+        for value in values:
+            if value.__class__ is ndarray and value._held is None:
+                if (below := below_permuted(values)) is None:
+                    break
+                arrays, axes = below
+                return operation(*arrays).transpose(axes)
+        return general(*values)
+
+    operation = specialise(
         op,
         ndarray,
         (ndarray,),
         legacy=False,
         arity=len(op.inputs),
         reverse=reverse,
-        general=general,
+        general=of_any if op.elementwise else general,
         element=ndarrayElement,
         view_product=view_product,
     )
+    return operation
 
 
 @cache
@@ -393,7 +401,8 @@ def attach() -> None:
             general = _general(op, reverse, dunder == "pow" and not reverse, numpys)
             _attach_both(f"__{'r' * reverse}{dunder}__", op, general, reverse)
         attach_method(ndarray, f"__i{dunder}__", in_place(op, getattr(operator, f"__i{dunder}__")))
-        attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, _general(op)))  # as immutable as NumPy's scalars
+        general = _repeating(_general(op)) if dunder == "mul" else _general(op)
+        attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, general))  # as immutable as NumPy's scalars
         if op.ufunc is None:
             _attach_products(op)
     for dunder, op in COMPARISON.items():

@@ -16,8 +16,7 @@ from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name
 from .array import ndarray
-from .creation import within_device
-from .fallback import attribute, by_numpy
+from .fallback import attribute, by_numpy, within_device
 from .short_calls import short_draw
 from .traced_draws import OF_STATE, traced_draw
 
@@ -32,6 +31,8 @@ class _Draws:
         self._numpys = numpys
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_numpys":  # not initialized
+            raise AttributeError(name)
         if name.startswith("_") or hasattr(self._numpys, name):
             found = getattr(self._numpys, name)
         else:

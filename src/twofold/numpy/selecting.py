@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, overload
 import ml_dtypes
 import numpy as np
 
-from ..calls.host_calls import to_numpy
+from ..calls.host_calls import is_recorded, to_numpy
 from ..dtype import COMPLEX, INTEGERS, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative import trace
@@ -266,7 +266,12 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
     """Elements with NaN and infinities replaced, by default by 0 and the dtype's largest numbers; in place if not ``copy``."""
     a = operand(x)
     if a._dtype in COMPLEX:  # NumPy replaces real and imaginary parts separately
-        result = by_numpy(np.nan_to_num, (a,), {"nan": nan, "posinf": posinf, "neginf": neginf})
+        options = {"nan": nan, "posinf": posinf, "neginf": neginf}
+        if is_recorded((a,)):
+            real, imaginary = (nan_to_num(part, **options) for part in (a.real, a.imag))
+            result = (real + 1j * imaginary).astype(a.dtype)
+        else:
+            result = by_numpy(np.nan_to_num, (a,), options)
     elif is_float(a._dtype):
         limits = ml_dtypes.finfo(a.dtype)  # knows bfloat16 too
         high, low = float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf

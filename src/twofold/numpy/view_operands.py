@@ -10,13 +10,14 @@ from ..device import CPU
 from ..imperative.cell import HOST, Content
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import content
-from ..imperative.views import GAPS, ready_memory
+from ..imperative.views import GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
 from .array import ndarray
 from .other_operands import NUMBERS
 
-#: Bytes from which a transposed array is copied first: in tiles that takes less time than to compute from one place here and one there.
+#: Bytes from which a transposed array beside others is copied first: in tiles that takes less time than to compute from one place here and
+#: one there.
 TILED = 1 << 17
 
 
@@ -39,7 +40,8 @@ def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]
         if under._held is None or common not in (None, (under.shape, axes)):
             return None
         common = under.shape, axes
-        arrays.append(under)
+        # that of an array of the other dialect is seen as one of this
+        arrays.append(under if under.__class__ is ndarray else view_of(ndarray, under, ()))
     return None if common is None else (arrays, common[1])
 
 

@@ -222,7 +222,11 @@ class _Names(ast.NodeVisitor):
 
     def is_built_in(self, callee: ast.expr) -> bool:
         """Whether a callee is one of `BUILT_IN`."""
-        return isinstance(callee, ast.Name) and callee.id in BUILT_IN and not self._bound[callee.id] and self._stars <= NUMPYS
+        return isinstance(callee, ast.Name) and callee.id in BUILT_IN and self.is_pythons(callee.id)
+
+    def is_pythons(self, name: str) -> bool:
+        """Whether nothing in the module gives a built-in function's name another meaning."""
+        return not self._bound[name] and self._stars <= NUMPYS
 
     def _calls_own(self, call: ast.Call) -> bool:
         """Whether ``map``, ``sorted`` and their like call nothing, or a function of this module."""
@@ -331,7 +335,8 @@ class _Rewriter(ast.NodeTransformer):
         callee = path_of(node.func)
         if _is_name(node.func, "type") and len(node.args) != 1:
             callee = [at(node, ast.Constant(None))]  # it makes a class of them
-        if _is_name(node.func, "setattr") and len(node.args) == 3:  # as an assignment: only the value may leave, not the object
+        # as an assignment: only the value may leave, not the object
+        if _is_name(node.func, "setattr") and self._names.is_pythons("setattr") and len(node.args) == 3:
             owner = path_of(node.args[0])
             self.generic_visit(node)
             node.args[2] = guarded(node.args[2], "__stored__", *owner)

@@ -40,7 +40,9 @@ go:
   br i1 %is.ready, label %measure, label %ask
 ask:
   ; recorded or pending meanwhile
+  call void @Py_IncRef(ptr %x)
   %length = call i64 @PyObject_Size(ptr %x)
+  call void @Py_DecRef(ptr %x)
   br label %compare
 measure:
   %nd = call i32 @axes(ptr %v)
@@ -70,8 +72,10 @@ by.index:
   %has.key = icmp ne ptr %key, null
   br i1 %has.key, label %read, label %over
 read:
+  ; a finalizer may run meanwhile, and end this iterator, which frees what it holds
+  call void @Py_IncRef(ptr %x)
   %item = call ptr @getitem(ptr %x, ptr %key, i64 $GETITEM)
-  call void @Py_DecRef(ptr %key)
+  call void @drop(ptr %key, ptr %x)
   ret ptr %item
 end:
   call void @clear(ptr %iterator, i64 $ITERATED)

@@ -121,7 +121,8 @@ python.way:
   ret ptr %found
 }
 
-; The matrix product of small arrays of float32 or float64. Transposed views, which are multiplied without a copy, are left to the function.
+; The matrix product of small arrays of float32 or float64: BLAS' own, or of more elements and where BLAS' result is not finite, NumPy's.
+; Transposed views, which are multiplied without a copy, are left to the function.
 define internal ptr @matmul(ptr %self, ptr %other, i64 %python) nounwind {
   %product.of.blas = call ptr @product(ptr %self, ptr %other)
   %is.multiplied = icmp ne ptr %product.of.blas, null
@@ -150,7 +151,7 @@ python.way:
   ret ptr %found
 }
 
-; `x.dot(y)` of vectors, and of whole arrays: a matrix that is a view may be transposed.
+; `x.dot(y)`: as of `@matmul`, but NumPy's is of vectors and of whole arrays of any dtype, as a matrix that is a view may be transposed.
 define internal ptr @dot(ptr %self, ptr %arguments, i64 %count, ptr %names, i64 %python) nounwind {
   %two = alloca [2 x ptr]
   %is.plain = icmp eq ptr %names, null

@@ -1,5 +1,5 @@
 ; Products of small vectors and matrices of one dtype, float64 or float32: BLAS' functions are called as NumPy calls them for arrays without
-; gaps.
+; gaps. They do not tell of results that are too small: what `errstate(under=...)` asks for is left out.
 declare double @llvm.fabs.f64(double)
 
 ; NumPy's scalar or array, a new reference. Null, without an error, for other operands, and for a result that is not finite, of which NumPy
