@@ -14,6 +14,7 @@ from .ufuncs import ufunc as ufunc
 from .archives import load as load
 from .archives import savez as savez
 from .archives import savez_compressed as savez_compressed
+from .constructor import frombuffer as frombuffer
 from .creation import arange as arange
 from .creation import array as array
 from .creation import asarray as asarray
