@@ -188,18 +188,23 @@ def applied(op: Op, *values: ArrayLike) -> ndarray:
     return wrap(ndarray, evaluated(op, element_operands(op, values))[0])
 
 
-def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Callable[..., object] | None = None) -> Callable[..., Any]:
+def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function that the short functions of a primitive call if NumPy cannot take the operands directly.
+
+    Of large transposed arrays it gives the transpose of the operation on the arrays, which is a view.
 
     With ``numpys``, Python's operator, NumPy computes with operands that are no arrays of numbers: dates, objects, matrices, arrays with
     masks. Without it the function returns NotImplemented for these.
     """
 
     def general(*values: Any) -> Any:
-        if op.simple:
+        if op.elementwise:
             for value in values:
                 if value.__class__ is ndarray and value._held is None:
-                    if (found := of_views(op, values[::-1] if reverse else values)) is not None:
+                    if (below := below_permuted(values[::-1] if reverse else values)) is not None:
+                        arrays, axes = below
+                        return (short(op) if numpys is None else numpys)(*arrays).transpose(axes)
+                    if op.simple and (found := of_views(op, values[::-1] if reverse else values)) is not None:
                         return wrap(ndarray, found)
                     break
         if not all(map(is_array_like, values)):
@@ -222,28 +227,17 @@ def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Calla
 def _short(
     op: Op, general: Callable[..., Any], reverse: bool = False, view_product: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    def of_any(*values: Any) -> Any:
-        """`general`, or for large transposed arrays the transpose of the operation on these arrays, which is a view."""
-        for value in values:
-            if value.__class__ is ndarray and value._held is None:
-                if (below := below_permuted(values)) is None:
-                    break
-                arrays, axes = below
-                return operation(*arrays).transpose(axes)
-        return general(*values)
-
-    operation = specialise(
+    return specialise(
         op,
         ndarray,
         (ndarray,),
         legacy=False,
         arity=len(op.inputs),
         reverse=reverse,
-        general=of_any if op.elementwise else general,
+        general=general,
         element=ndarrayElement,
         view_product=view_product,
     )
-    return operation
 
 
 @cache
