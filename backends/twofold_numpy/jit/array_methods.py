@@ -147,7 +147,8 @@ def _made(own: Compiler, classes: ArrayClasses) -> Methods:
         f"  call void @clear(ptr %x, i64 {place})" for place in _slots(classes.array, classes.slots[classes.array]).values()
     )
     words |= {"GAPS": classes.gaps, "LOCKED": LOCKED, "SMALL": SMALL, "CONTIGUOUS": PACKED}
-    words |= {name.upper(): head + offset for name, offset in FIELDS.items()} | {"ELEMENTS": head + FIELDS["data"]}
+    # `DATA` is a slot of values
+    words |= {"ELEMENTS" if name == "data" else name.upper(): head + offset for name, offset in FIELDS.items()}
     words |= {"CLASS": head - 8, "SIZE": head, "KIND": head + DTYPE, "LETTER": head + DTYPE + 1, "ORDER": head + DTYPE + 2}
     words |= _places(items := (object(), object()), {"ITEMS": items[0]})
     words |= _places(part := slice(object(), object(), object()), {"START": part.start, "STOP": part.stop, "STEP": part.step})

@@ -207,7 +207,7 @@ def asarray(
 ) -> ndarray:
     """The array itself if suitable, else a new one; parameters as for `array`."""
     if dtype is None and device is None and ctx is None and copy is None and isinstance(a, ndarray):
-        return whole_of(a) if isinstance(a, flatiter) else a
+        return whole_of(a) if a.__class__ is flatiter else a
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
@@ -220,7 +220,7 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
         If it remains a NumPy array, or NumPy leaves operations with it to its class.
     """
     if isinstance(a, ndarray):
-        return whole_of(a) if isinstance(a, flatiter) else a
+        return whole_of(a) if a.__class__ is flatiter else a
     refuse_foreign(a)
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):

@@ -177,8 +177,10 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
+        if device is ctx is None:  # the usual case, without three functions of a context
+            return by_numpy(function, args, options, writes=writes)
         # results of a call without arrays are put on the current device
-        with within_device(device, ctx):
+        with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=writes)
 
     recorded = "with a gradient" if function in FORMS else "without a gradient"

@@ -52,7 +52,7 @@ def flat_of(x: ndarray) -> flatiter:
     return _alike(flatiter, flat)
 
 
-def whole_of(flat: flatiter) -> ndarray:
+def whole_of(flat: ndarray) -> ndarray:
     """The elements as an array like any other."""
     return _alike(ndarray, flat)
 

@@ -198,13 +198,14 @@ def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Calla
     """
 
     def general(*values: Any) -> Any:
+        ordered = values[::-1] if reverse else values
         if op.elementwise:
             for value in values:
                 if value.__class__ is ndarray and value._held is None:
-                    if (below := below_permuted(values[::-1] if reverse else values)) is not None:
+                    if (below := below_permuted(ordered)) is not None:
                         arrays, axes = below
                         return (short(op) if numpys is None else numpys)(*arrays).transpose(axes)
-                    if op.simple and (found := of_views(op, values[::-1] if reverse else values)) is not None:
+                    if op.simple and (found := of_views(op, ordered)) is not None:
                         return wrap(ndarray, found)
                     break
         if not all(map(is_array_like, values)):
@@ -215,7 +216,6 @@ def _general(op: Op, reverse: bool = False, squares: bool = False, numpys: Calla
                 _make_plain(value)
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype in SQUARED:
             return applied(primitive_math.square, values[0])
-        ordered = values[::-1] if reverse else values
         try:
             return applied(op, *ordered)
         except UnsupportedDType:
