@@ -264,7 +264,16 @@ def dot(a, b, *more, **options):
     if is_alone(more, options):
         kind = a.__class__
         other = b.__class__
-        if MACHINE_CODE and kind is cls is other:
+        if kind is not cls or other is not cls:
+            ready = ready_parts((a, b))
+            if ready is not None:
+                try:
+                    v = numpys(*ready)
+                    return_result(v)
+                except unless_signalled(REFUSED):
+                    pass
+            return general(a, b)
+        if MACHINE_CODE:
             return a.dot(b)
         v = memory(a, kind)
         w = memory(b, other)
@@ -396,6 +405,12 @@ def diag(v, k=0, *more, **options):
                 return_small(a)
             except unless_signalled(REFUSED):
                 pass
+    elif kind is list and v and atoms.issuperset(map(type, v)) and is_alone(more, options) and not device_is_chosen():
+        try:
+            a = numpys(v, k)
+            return_kept(a)
+        except unless_signalled(REFUSED):
+            pass
     return general(v, k, *more, **options)
 
 

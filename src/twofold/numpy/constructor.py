@@ -7,6 +7,7 @@ import numpy as np
 from ..calls.host_calls import called, to_numpy
 from ..dtype import NAME_OF
 from ..errors import ParameterError
+from ..imperative.array import adopted
 from ..imperative.views import view_of
 from ..ndarray.types import DeviceLike, DTypeLike, Order, Shape
 from ..sequence_patterns import match_as_numpys
@@ -116,7 +117,7 @@ def frombuffer(
     chosen = device_of_keywords(device, ctx)
     shares = chosen.device_type == "cpu" and host.flags.writeable and host.flags.aligned and not isinstance(buffer, ndarray)
     shares = shares and NAME_OF[kind] != "bfloat16"  # which DLPack has no code for in NumPy
-    return from_dlpack(host, copy=False) if shares else array(host, device=chosen)
+    return from_dlpack(host, copy=False) if shares else adopted(ndarray, host.copy(), chosen)
 
 
 def _judged(buffer: Memory, dtype: np.dtype) -> Memory:

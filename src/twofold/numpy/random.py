@@ -98,7 +98,7 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
         with within_device(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
-    return draw if name in IN_PLACE | OF_STATE else short_draw(draw, function)
+    return short_draw(draw, function, writes=name in IN_PLACE)
 
 
 def __getattr__(name: str) -> Any:

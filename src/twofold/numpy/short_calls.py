@@ -143,11 +143,11 @@ DRAWS = frozenset({
 })  # fmt: skip
 
 
-def short_draw(function: Callable[..., object], numpys: Callable[..., object]) -> Callable[..., Any]:
-    """As `short_call`, for a method of NumPy's generators: the general function is called where a function is traced."""
-    call = short_call(function, numpys)
+def short_draw(function: Callable[..., object], numpys: Callable[..., object], *, writes: bool) -> Callable[..., Any]:
+    """As `short_call`, for a method of NumPy's generators, which may write to its argument: the general one where a function is traced."""
     if PLAIN is not np.ndarray:
-        return call
+        return function
+    call = _generated(short.writing, numpys, {"general": function}) if writes else short_call(function, numpys)
 
     @wraps(function)
     def general(*args: object, **options: object) -> Any:

@@ -7,6 +7,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..backend.strides import row_major
 from ..errors import ParameterError
+from ..imperative.array import adopted
+from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Shape
 from ..ops.primitive_shape import permute_dims, unfold
 from .array import ndarray
@@ -62,15 +64,22 @@ def as_strided(
     if len(sizes) != len(steps) or any(step % array.itemsize for step in steps) or any(n < 0 for n in sizes):
         given = f"shape {sizes}, strides {steps}, elements of {array.itemsize} bytes"
         raise ParameterError("as_strided: invalid shape or strides", given, "pass one multiple of the size of an element for each axis")
-    # the place of each element in the owner's memory
-    places = np.full(sizes, array._strided.offset)
-    for step, grid in zip(steps, np.ogrid[tuple(slice(n) for n in sizes)], strict=True):
-        places += grid * (step // array.itemsize)
-    memory = array.base
-    owner = array if memory is None else memory.as_np_ndarray()
-    if places.size and not 0 <= places.min() <= places.max() < owner.size:
+    base = array.base
+    owner = array if base is None else base.as_np_ndarray()
+    # in elements of the owner's memory
+    first, jumps = array._strided.offset, [step // array.itemsize for step in steps]
+    reached = [(n - 1) * jump for n, jump in zip(sizes, jumps, strict=True)]
+    lowest, highest = (first + sum(r for r in reached if (r < 0) is is_low) for is_low in (True, False))
+    if 0 not in sizes and not 0 <= lowest <= highest < owner.size:
         given = f"shape {sizes}, strides {steps} in an array of {owner.size} elements"
         raise ParameterError("as_strided: elements outside the array", given, "pass smaller sizes or strides")
+    memory = ready_memory(owner)
+    if memory is not None:
+        view = np.lib.stride_tricks.as_strided(memory.reshape(-1)[first:], sizes, steps)
+        return read_only(adopted(ndarray, np.array(view, order="C")))
+    places = np.full(sizes, first)
+    for jump, grid in zip(jumps, np.ogrid[tuple(slice(n) for n in sizes)], strict=True):
+        places += grid * jump
     return read_only(elements_at(owner, places))
 
 

@@ -312,8 +312,6 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
     return out
 
 
-#: Composed functions that round nothing, and are NumPy's where arrays are ready.
-EXACT = frozenset({"fabs", "fmax", "fmin", "heaviside", "positive", "reciprocal"})
 #: The ufuncs with a short ``__call__``, each of a class of its own.
 _SHORT: list[Any] = []
 
@@ -333,8 +331,7 @@ def function_of(name: str) -> ufunc:
     if numpys.__name__ != name:
         return function_of(numpys.__name__)
     found = ufunc(numpys)
-    # A function composed of primitives rounds in other ways than NumPy's; the matrix product is that of the operator `@`.
-    if found._op is not None and name not in EXACT and (not found._op.primitive or found._op.ufunc is None):
+    if name == "matmul":  # that of the operator `@`
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own
     methods: dict[str, object] = {"__slots__": ()}
@@ -342,7 +339,7 @@ def function_of(name: str) -> ufunc:
         found._by_python = short_ufunc(numpys, found._short, ufunc.__call__)
         methods["__call__"] = ufunc._machine_code or found._by_python
         _SHORT.append(found)
-    elif name != "divmod":  # which has a gradient
+    else:
         methods["__call__"] = staticmethod(short_call(found.__call__, numpys))
     if numpys.nin == 2 and numpys.nout == 1:
         methods["accumulate"] = staticmethod(short_call(found.accumulate, numpys.accumulate))
