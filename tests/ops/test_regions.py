@@ -75,6 +75,44 @@ def test_a_huge_region_takes_no_time_or_memory():
     np.testing.assert_allclose(found.reshape(2, 2), [[1e-6, 8e-6], [8e-6, 64e-6]], rtol=0.2)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "pooled",
+    [
+        lambda x, rois: nd.contrib.ROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1.0, sample_ratio=3),
+        lambda x, rois: nd.contrib.ROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1.0, position_sensitive=True),
+        lambda x, rois: nd.contrib.PSROIPooling(x, rois, spatial_scale=1.0, output_dim=1, pooled_size=2),
+    ],
+)
+def test_pixels_outside_a_region_do_not_count(pooled, bad):
+    x = rng.standard_normal((1, 4, 9, 10)).astype("float32")
+    # the second region reads more pixels, the third none
+    rois = nd.array([[0, 2, 2, 5, 6], [0, 0, 0, 9, 8], [0, 90, 90, 95, 95]])
+    want = pooled(nd.array(x), rois).asnumpy()
+    x[0, :, [0, 3, 8], [0, 9, 3]] = bad
+    found = pooled(nd.array(x), rois).asnumpy()
+    np.testing.assert_array_equal(found[[0, 2]], want[[0, 2]])
+    assert not np.isfinite(found[1]).all()
+
+
+def test_regions_of_single_pixels_copy_them_and_add_up_their_gradients():
+    # bins of one pixel: the gradient of a pixel counts the regions that read it
+    x = nd.array(rng.standard_normal((2, 3, 30, 40)))
+    corners = rng.integers(0, 25, (40, 2))
+    rois = nd.array(np.c_[rng.integers(0, 2, 40), corners, corners + 4])
+    x.attach_grad()
+    with autograd.record():
+        found = nd.contrib.ROIAlign(x, rois, pooled_size=(4, 4), spatial_scale=1.0, sample_ratio=1, aligned=True)
+    found.backward()
+    want, reads = [], np.zeros((2, 3, 30, 40), "float32")
+    for image, (left, top) in zip(rois.asnumpy()[:, 0].astype(int), corners, strict=True):
+        part = image, slice(None), slice(top, top + 4), slice(left, left + 4)
+        want.append(x.asnumpy()[part])
+        reads[part] += 1
+    np.testing.assert_allclose(found.asnumpy(), want, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), reads, rtol=1e-6)
+
+
 def test_rois_of_another_count_are_an_error():
     data = nd.ones((1, 4, 8, 8))
     calls = [

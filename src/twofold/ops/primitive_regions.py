@@ -2,12 +2,13 @@
 
 import math
 from functools import partial
+from itertools import product
 
 from ..errors import ShapeError
 from ..opdef import Index, Shape, primitive
 
-#: Regions computed together: their intermediate results fill the cache.
-REGIONS = 16
+#: Pixels times channels of the regions that are computed together: they fill the cache.
+TOGETHER = 1 << 20
 
 
 def _cells(count, group):
@@ -17,28 +18,44 @@ def _cells(count, group):
     return [(g, slice(group_of.index(g), count - group_of[::-1].index(g))) for g in sorted(set(group_of))]
 
 
-def _parts(np, image, count):
-    """(image, regions in it), a few regions at a time."""
-    for k in range(count):
+def _read(np, weights):
+    """The places (r, k) along an axis that regions read, all of one number, and the weights there (r, bins, k)."""
+    # a region reads few of an axis's pixels: others would be multiplied by zeros. What fills up the places has the weight 0
+    is_read = (weights != 0).any(axis=1)
+    count = int(is_read.sum(axis=1).max())
+    # sorted, so that neighbours in memory remain neighbours
+    places = np.sort(np.argsort(~is_read, axis=1)[:, :count], axis=1)
+    return places, np.ascontiguousarray(np.take_along_axis(weights, places[:, None], axis=2))
+
+
+def _parts(np, image, rows, columns, shape, group):
+    """For each image, group of channels and few regions: its key, regions and bins, and what they read of both axes."""
+    cells = list(product(_cells(rows.shape[1], group[0]), _cells(columns.shape[1], group[1])))
+    for k in range(shape[0]):
         found = np.flatnonzero(image == k)
-        for start in range(0, len(found), REGIONS):
-            yield k, found[start : start + REGIONS]
+        for (i, high), (j, wide) in cells if len(found) else ():
+            vertical, horizontal = _read(np, rows[found, high]), _read(np, columns[found, wide])
+            elements = vertical[0].shape[1] * horizontal[0].shape[1] * (shape[1] // math.prod(group))
+            step = max(1, TOGETHER // max(1, elements))
+            for start in range(0, len(found), step):
+                part = slice(start, start + step)
+                yield (k, i, j), (found[part], high, wide), [x[part] for x in vertical], [x[part] for x in horizontal]
 
 
 def _pooled(np, data, image, rows, columns, *, group):
     n, c, h, w = data.shape
     depth = c // math.prod(group)
     out = np.zeros((len(rows), rows.shape[1], columns.shape[1], depth), data.dtype)
-    # rows of pixels, with the channels of a group together: products of large matrices
+    # the channels of a group side by side: a place in an image is one copy
     pixels = np.ascontiguousarray(np.transpose(data.reshape(n, depth, *group, h, w), (0, 2, 3, 4, 5, 1)))
-    for k, regions in _parts(np, image, n):
-        for i, high in _cells(rows.shape[1], group[0]):
-            weights = np.ascontiguousarray(rows[regions, high])
-            for j, wide in _cells(columns.shape[1], group[1]):
-                # all regions of an image weight the same rows of pixels, in one product; columns are weighted by each region for itself
-                lines = weights.reshape(-1, h) @ pixels[k, i, j].reshape(h, w * depth)
-                lines = lines.reshape(len(regions), -1, w, depth)
-                out[regions, high, wide] = np.matmul(columns[regions, wide][:, None], lines)
+    for key, bins, (high, vertical), (wide, horizontal) in _parts(np, image, rows, columns, data.shape, group):
+        read = pixels[key][high[:, :, None], wide[:, None, :]]
+        # a pixel of another region, which only fills up the places, may be NaN: 0 times it is not 0
+        read[~(vertical != 0).any(1)] = 0
+        np.swapaxes(read, 1, 2)[~(horizontal != 0).any(1)] = 0
+        lines = np.matmul(vertical, read.reshape(len(high), high.shape[1], wide.shape[1] * depth))
+        lines = lines.reshape(len(high), vertical.shape[1], wide.shape[1], depth)
+        out[bins] = np.matmul(horizontal[:, None], lines)
     return np.ascontiguousarray(np.transpose(out, (0, 3, 1, 2)))
 
 
@@ -47,13 +64,15 @@ def _spread(np, result, image, rows, columns, *, shape, group):
     depth = c // math.prod(group)
     pixels = np.zeros((n, *group, h, w, depth), result.dtype)
     result = np.ascontiguousarray(np.transpose(result, (0, 2, 3, 1)))
-    for k, regions in _parts(np, image, n):
-        for i, high in _cells(rows.shape[1], group[0]):
-            weights = np.ascontiguousarray(rows[regions, high]).reshape(-1, h)
-            for j, wide in _cells(columns.shape[1], group[1]):
-                # the transposes of the two products, in the opposite order
-                lines = np.matmul(np.transpose(columns[regions, wide], (0, 2, 1))[:, None], result[regions, high, wide])
-                pixels[k, i, j] += (weights.T @ lines.reshape(len(weights), w * depth)).reshape(h, w, depth)
+    for key, bins, (high, vertical), (wide, horizontal) in _parts(np, image, rows, columns, shape, group):
+        # the transposes of the two products, in the opposite order
+        lines = np.matmul(np.transpose(horizontal, (0, 2, 1))[:, None], result[bins])
+        lines = lines.reshape(len(high), vertical.shape[1], wide.shape[1] * depth)
+        spread = np.matmul(np.transpose(vertical, (0, 2, 1)), lines).reshape(len(high), high.shape[1], wide.shape[1], depth)
+        image_of_group = pixels[key]
+        # places of one region are distinct, those of several are not; `add.at` takes three times as long
+        for places, others, values in zip(high, wide, spread, strict=True):
+            image_of_group[places[:, None], others] += values
     return np.ascontiguousarray(np.transpose(pixels, (0, 5, 1, 2, 3, 4))).reshape(shape)
 
 
