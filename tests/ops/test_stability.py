@@ -69,6 +69,16 @@ def test_ctc_loss_of_an_unreachable_label_is_0():
     np.testing.assert_array_equal(gradient, np.zeros((2, 1, 3)))
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("step", [0, 2])
+def test_ctc_loss_of_logits_without_values_has_none(bad, step):
+    logits = np.zeros((4, 2, 3), "float32")
+    logits[step, 0, 1] = bad
+    loss, finite = nd.CTCLoss(nd.array(logits), nd.array([[1, 2], [1, 2]])).asnumpy(), nd.CTCLoss(nd.zeros((4, 1, 3)), nd.array([[1, 2]]))
+    assert np.isnan(loss[0])
+    np.testing.assert_array_equal(loss[1:], finite.asnumpy())
+
+
 def test_ctc_loss_is_the_sum_over_all_paths():
     data = np.random.default_rng(1).standard_normal((3, 1, 3))
     log_p = data[:, 0] - np.log(np.exp(data[:, 0]).sum(1, keepdims=True))

@@ -174,8 +174,8 @@ def ctc_loss(
     _check(data, label, lengths)
     problem = _problem(xp, data, label, *lengths, blank_label)
     likelihood = _log_likelihood(xp, problem, _forward(xp, problem))
-    # sums of LOW are not exactly LOW: half of it separates impossible labels from improbable ones
-    loss = xp.where(xp.greater(likelihood, LOW / 2), -likelihood, 0)
+    # sums of LOW are not exactly LOW: half of it separates impossible labels from improbable ones; NaN is neither, and stays
+    loss = xp.where(xp.less_equal(likelihood, LOW / 2), 0, -likelihood)
     return xp.cast_like(xp.reshape(loss, shape=label.shape[:1]), data)
 
 
