@@ -153,3 +153,17 @@ def test_urls_are_written_and_read_through_fsspec(store, name):
     nd.save(f"{store}/{name}", {"x": nd.ones((2,))})
     assert folder_entries(store) == [name]
     assert nd.load(f"{store}/{name}")["x"].asnumpy().tolist() == [1, 1]
+
+
+def test_arrays_without_axes_are_written_as_mxnet_writes_them_under_np_shape(tmp_path):
+    with mx.util.np_shape(True):
+        nd.save(str(tmp_path / "x"), {"a": nd.ones((), mx.cpu()), "b": nd.ones((1,), mx.cpu())})
+        found = nd.load(str(tmp_path / "x"))
+    # the same lines with MXNet 1.9.1: blocks of its third version, of 0 and of 1 axes
+    blocks = (
+        "cafa93f900000000000000000100000000000000000000000000803f",
+        "cafa93f9000000000100000001000000000000000100000000000000000000000000803f",
+    )
+    names = "0200000000000000010000000000000061010000000000000062"
+    assert (tmp_path / "x").read_bytes().hex() == "120100000000000000000000000000000200000000000000" + "".join(blocks) + names
+    assert {name: array.shape for name, array in found.items()} == {"a": (), "b": (1,)}

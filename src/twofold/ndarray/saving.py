@@ -61,6 +61,8 @@ def file_chunks(name: str, data: Saved, *, numpy_shape: bool = False) -> Iterabl
     arrays, names = _arrays_and_names(data)
     records = tuple(record_of(a) for a in arrays)
     if not name.endswith(SUFFIX):
+        # MXNet has arrays of `mx.nd` without axes only under `np_shape`, and then writes all arrays of the file so
+        numpy_shape = numpy_shape or any(record.shape == () for record in records)
         return params_chunks(ParameterFile(records, names, numpy_shape))
     if len(names) < len(records):
         raise ParameterError("save: safetensors files need names", "arrays without names", "pass a dict from names to arrays")
