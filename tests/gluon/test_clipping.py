@@ -30,6 +30,16 @@ def test_one_array_of_double_precision_makes_the_norm_double():
     assert gluon.utils.clip_global_norm(arrays, 1e30) == pytest.approx(1e25, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:nan or inf is detected")
+@pytest.mark.parametrize("is_checked", [True, False])
+@pytest.mark.parametrize(("bad", "want"), [(np.nan, [[np.nan, np.nan], [np.nan]]), (np.inf, [[0, np.nan], [0]])])
+def test_arrays_without_a_finite_norm_are_scaled_by_what_it_gives(bad, want, is_checked):
+    # as MXNet 1.9.1: by NaN, and by 0
+    arrays = [nd.array([1, bad]), nd.array([2])]
+    gluon.utils.clip_global_norm(arrays, 1.0, check_isfinite=is_checked)
+    assert [str(a.asnumpy().tolist()) for a in arrays] == [str([float(x) for x in row]) for row in want]
+
+
 def test_squares_are_of_all_arrays_at_once():
     arrays = [nd.ones((k + 1, 3)) for k in range(50)]
     done = COUNTERS.inline + COUNTERS.deferred

@@ -152,7 +152,8 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     if not np.isfinite(value):
         warn("nan or inf is detected. Clipping results will be undefined.")
     scale = max_norm / (float(value) + 1e-8)
-    if scale < 1.0:
+    # NaN too, as without the check: what has no norm cannot be clipped, and all weights tell so after the next step
+    if not scale >= 1.0:
         for array in arrays:
             array *= scale
     return value
