@@ -261,3 +261,12 @@ def test_what_is_no_array_is_refused_as_an_assertion(name):
             optimizer.update(0, given, weight, state)
     assert weight.asnumpy().tolist() == [1, 1, 1]
     assert optimizer.num_update == 0
+
+
+@pytest.mark.parametrize("params", [{}, {"upper_bound": 1.0}])
+def test_lamb_makes_all_of_a_weight_nan_after_a_gradient_with_nan(params):
+    # as MXNet 1.9.1: the norm of the step is NaN, and with it the rate
+    weight = mx.nd.array([1, 2])
+    update = mx.optimizer.get_updater(mx.optimizer.create("lamb", **params))
+    update(0, mx.nd.array([1, np.nan]), weight)
+    assert np.isnan(weight.asnumpy()).all()

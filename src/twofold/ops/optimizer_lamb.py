@@ -29,7 +29,8 @@ def _trust(xp, weight_norm, step_norm, lower_bound, upper_bound):
         bounded = xp.maximum(bounded, lower_bound)
     if upper_bound >= 0:
         bounded = xp.minimum(bounded, upper_bound)
-    both = xp.logical_and(xp.greater(bounded, 0), xp.greater(step_norm, 0))
+    # not "greater than 0", which NaN is not: after a gradient with NaN, all of the weight is NaN, as in MXNet
+    both = xp.logical_and(xp.not_equal(bounded, 0), xp.not_equal(step_norm, 0))
     return xp.where(both, bounded / step_norm, xp.ones_like(bounded))
 
 
