@@ -130,7 +130,7 @@ class Settings:
         "bytes of pending results and of what only they read at which a window is flushed; 0: 1 GiB, or an eighth of a large GPU's memory",
     )
     graph_memory: int = _setting(
-        32 << 20, "bytes of graphs and compiled programs, estimated, at which those that are not in use are forgotten"
+        128 << 20, "bytes of graphs and compiled programs, estimated, at which those that are not in use are forgotten"
     )
     keep_plans: bool = _setting(True, "keep the plans of large graphs on disk for the next process")
     lane_operations: int = _setting(256, "number of programs and copies queued on other threads at which queueing blocks")

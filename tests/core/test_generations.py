@@ -372,3 +372,29 @@ def test_what_one_large_graph_took_is_given_back(monkeypatch):
         step((n, 2, 4))
         counts.append(tables.TABLES.count)
     assert max(counts[-40:]) < 2.5 * limit, counts[-40:]
+
+
+def test_programs_for_texts_of_many_lengths_stay_while_they_fit(monkeypatch):
+    """Each is needed only after all others; the tables may grow to half as much again as what was in use."""
+    network = gluon.rnn.LSTM(3, input_size=2)
+    network.initialize()
+    network.hybridize()
+
+    def epoch():
+        for n in range(20, 40):
+            with autograd.record():
+                loss = network(nd.ones((n, 1, 2))).sum()
+            loss.backward()
+
+    tables.drop_generation()
+    epoch()
+    tables.forget_unused()  # new programs are spared once
+    monkeypatch.setattr(tables.SETTINGS, "graph_memory", int(0.8 * tables.TABLES.used * tables.NODE_BYTES))
+    tables.drop_generation()
+    before = tables.TABLES.forgotten
+    epoch()
+    epoch()
+    added = PROGRAMS.added
+    epoch()
+    assert tables.TABLES.forgotten > before
+    assert PROGRAMS.added == added

@@ -1,8 +1,9 @@
 """The tables of interned nodes, and the memory that graphs and programs take.
 
-The intern tables are bounded: above the setting ``graph_memory``, `forget_unused` drops programs that have not run lately, and nodes that
-nothing else refers to. `drop_generation` empties the tables, and the program caches with them: nodes in use stay alive, but a structure
-built again is then a new node, and is compiled again. So code must not rebuild a node from its parts and expect to get an earlier one.
+The intern tables are bounded: above the setting ``graph_memory``, nodes are forgotten that nothing else refers to, and if that is not
+enough, programs that have not run lately. `drop_generation` empties the tables, and the program caches with them: nodes in use stay
+alive, but a structure built again is then a new node, and is compiled again. So code must not rebuild a node from its parts and expect to
+get an earlier one.
 """
 
 import gc
@@ -114,31 +115,44 @@ def forget_unused() -> None:
     with TABLES.lock, RESTING:
         for drop in TABLES.programs:
             drop(False)
-        applied = [(b, ref(n)) for b in _bound_ops() for key, n in list(b.typed.items()) if key == n.inputs]
-        leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
-        constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
-        _empty()  # which frees what is not used: graphs and programs have no reference cycles
-        # what is left is used: by an array, a symbol, a block or a program
-        used = _alive(applied)
-        if len(used) > 2 * SETTINGS.graph_memory // NODE_BYTES:
-            used.clear()
+        _forget_nodes()
+
+
+def _make_room() -> None:
+    """Forget nodes that nothing refers to but the tables, which most are that passes made; if what is left is too much, programs too.
+
+    A loop over many lengths of texts needs all their programs again, though each of them only after all others.
+    """
+    with TABLES.lock, RESTING:
+        _forget_nodes()
+        if TABLES.used * NODE_BYTES > SETTINGS.graph_memory:
             gc.collect()  # what has cycles, such as a network that was dropped, may hold the rest
-            used = _alive(applied)
-        for bound_op in {id(b): b for b, _ in used}.values():
-            list_tables_of(bound_op)
-        tables = [(b.typed, n.inputs, n) for b, n in used]
-        tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
-        tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
-        # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
-        kept = [table.setdefault(key, n) is n for table, key, n in tables]
-        if not all(kept):
-            TABLES.generation += 1
-        TABLES.count = TABLES.used = len(tables) + sum(weight.nodes for weight in TABLES.weights)
-        TABLES.forgotten += 1
+            forget_unused()
+
+
+def _forget_nodes() -> None:
+    """Empty the tables of nodes that nothing else refers to; the caller holds the lock."""
+    applied = [(b, ref(n)) for b in _bound_ops() for key, n in list(b.typed.items()) if key == n.inputs]
+    leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
+    constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
+    _empty()  # which frees what is not used: graphs and programs have no reference cycles
+    # what is left is used: by an array, a symbol, a block or a program
+    used = _alive(applied)
+    for bound_op in {id(b): b for b, _ in used}.values():
+        list_tables_of(bound_op)
+    tables = [(b.typed, n.inputs, n) for b, n in used]
+    tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
+    tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
+    # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
+    kept = [table.setdefault(key, n) is n for table, key, n in tables]
+    if not all(kept):
+        TABLES.generation += 1
+    TABLES.count = TABLES.used = len(tables) + sum(weight.nodes for weight in TABLES.weights)
+    TABLES.forgotten += 1
 
 
 @fragment
 def bound_tables() -> None:
     """Forget what is not used if the tables have grown past the limit. Called where a tape or window begins, or an operation runs first."""
     if TABLES.count * NODE_BYTES > SETTINGS.graph_memory and TABLES.count > GROWTH * TABLES.used:
-        forget_unused()
+        _make_room()
