@@ -71,6 +71,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # of NumPy's arrays, from NumPy 2.5 on
 @pytest.mark.parametrize("columns", [4, 40_000])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_view_gets_another_shape(program, columns):
