@@ -85,6 +85,8 @@ FRAMES = {
     "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 6, "sum(x[:2])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
     "np.inner(x, y)": 6, "np.inner(A, A)": None, "np.tensordot(A, A.T, 1)": None, "np.tensordot(B[:9, :9], A[:9], ([1], [0]))[0]": None,
+    "np.exp2(x)": 1, "np.degrees(A)": 1, "np.radians(x[1:])": 2, "np.logaddexp(x, y)": 1, "np.logaddexp2(x, 1)": 1,
+    "np.float_power(x, 2)": 1, "np.diag([1.0, 2.0], 1)": 2, "np.divmod(x, 0.7)[1]": 7,
     "np.fabs(x)": 1, "np.fmax(x, y)": 1, "np.fmin(A, x[:, None])": 2, "np.heaviside(x - 2, 0.5)": 2, "x.searchsorted(1.2)": 1,
     "np.add.reduceat(x, [0, 4])": None, "x.argpartition(3)": None, "np.array([*x.strides, *A.strides, *A.flat[3:5]])": None,
     "np.array([x.flags.owndata, A.flags.c_contiguous, A[:, 1].flags.f_contiguous, A.T.flags.c_contiguous])[1:]": None, "np.positive(x)": 1,
