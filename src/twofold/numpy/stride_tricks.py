@@ -1,5 +1,6 @@
 """``twofold.np.lib.stride_tricks``: windows as read-only views, other arrangements of memory as copies, with gradients."""
 
+from collections.abc import Sequence
 from operator import index
 
 import numpy as np
@@ -68,9 +69,7 @@ def as_strided(
     owner = array if base is None else base.as_np_ndarray()
     # in elements of the owner's memory
     first, jumps = array._strided.offset, [step // array.itemsize for step in steps]
-    reached = [(n - 1) * jump for n, jump in zip(sizes, jumps, strict=True)]
-    lowest, highest = (first + sum(r for r in reached if (r < 0) is is_low) for is_low in (True, False))
-    if 0 not in sizes and not 0 <= lowest <= highest < owner.size:
+    if not _is_inside(owner.size, first, sizes, jumps):
         given = f"shape {sizes}, strides {steps} in an array of {owner.size} elements"
         raise ParameterError("as_strided: elements outside the array", given, "pass smaller sizes or strides")
     memory = ready_memory(owner)
@@ -81,6 +80,12 @@ def as_strided(
     for jump, grid in zip(jumps, np.ogrid[tuple(slice(n) for n in sizes)], strict=True):
         places += grid * jump
     return read_only(elements_at(owner, places))
+
+
+def _is_inside(size: int, first: int, sizes: Shape, jumps: Sequence[int]) -> bool:
+    """Whether so many elements of memory include all that a grid selects, which begins at one of them."""
+    reached = [(n - 1) * jump for n, jump in zip(sizes, jumps, strict=True)]
+    return 0 in sizes or (0 <= first + sum(min(r, 0) for r in reached) and first + sum(max(r, 0) for r in reached) < size)
 
 
 def sliding_window_view(
