@@ -82,10 +82,10 @@ def as_strided(
     return read_only(elements_at(owner, places))
 
 
-def _is_inside(size: int, first: int, sizes: Shape, jumps: Sequence[int]) -> bool:
+def _is_inside(size: int, first: int, sizes: Sequence[int], jumps: Sequence[int]) -> bool:
     """Whether so many elements of memory include all that a grid selects, which begins at one of them."""
     reached = [(n - 1) * jump for n, jump in zip(sizes, jumps, strict=True)]
-    return 0 in sizes or (0 <= first + sum(min(r, 0) for r in reached) and first + sum(max(r, 0) for r in reached) < size)
+    return 0 in sizes or (first + sum(min(r, 0) for r in reached) >= 0 and first + sum(max(r, 0) for r in reached) < size)
 
 
 def sliding_window_view(
