@@ -22,19 +22,31 @@ from .traced_draws import OF_STATE, traced_draw
 
 #: Methods that write to their first argument.
 IN_PLACE = frozenset({"shuffle"})
+#: What NumPy and libraries ask of a bit generator, beside its methods.
+OF_BIT_GENERATORS = frozenset({"capsule", "lock", "seed_seq", "state"})
 
 
 class _Draws:
-    """A generator that wraps NumPy's: the methods are NumPy's, with Twofold arrays as arguments and results."""
+    """A generator that wraps NumPy's: the methods are NumPy's, with Twofold arrays as arguments and results.
+
+    Libraries take it for NumPy's (``random_state=np.random.RandomState(0)``): it says that it is one, and it can be the bit generator of
+    another, which ``numpy.random.default_rng(generator)`` makes. Both draw from one stream.
+    """
 
     def __init__(self, numpys: Any) -> None:
         self._numpys = numpys
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # it is never assigned
+        return type(self._numpys)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_numpys":  # not initialized
             raise AttributeError(name)
         if name.startswith("_") or hasattr(self._numpys, name):
             found = getattr(self._numpys, name)
+        elif name in OF_BIT_GENERATORS:
+            return getattr(self._numpys._bit_generator, name)
         else:
             todo = did_you_mean(name, dir(self._numpys), "see dir(np.random)")
             raise OperatorError(f"{type(self).__name__} has no attribute {name!r}", None, todo)
@@ -43,15 +55,20 @@ class _Draws:
         made = vars(self)[name] = drawing(found, name)  # later look-ups find it
         return made
 
-    # without these, copies and pickles would be made of the functions that `__getattr__` keeps
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_numpys": self._numpys}
+    # without this, copies and pickles would be made of the functions that `__getattr__` keeps
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self),), {"_numpys": self._numpys}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
 
     def __repr__(self) -> str:
         return f"twofold.np.random.{self._numpys!r}"
+
+
+def _again(cls: type[_Draws]) -> _Draws:
+    """A generator without its state. By ``object.__reduce__``, pickle would find that its class is not the one that it says."""
+    return cls.__new__(cls)
 
 
 class Generator(_Draws):
@@ -74,7 +91,7 @@ class RandomState(_Draws):
 
 def default_rng(seed: Any = None) -> Generator:
     """A generator with NumPy's default stream for a seed."""
-    seed = seed.tolist() if isinstance(seed, Array) else seed
+    seed = seed.tolist() if isinstance(seed, Array) else seed._numpys if type(seed) is RandomState else seed
     return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(seed).bit_generator)
 
 
