@@ -25,6 +25,36 @@ WRITTEN = {
     "einsum's transpose": ("A", "np.einsum('ij->ji', A)[0, 1] = 5"),
     "einsum's order of the alphabet": ("A", "np.einsum('ba', A)[0, 1] = 5"),
     "einsum's ellipsis": ("A", "np.einsum('i...->...i', A)[0] *= 2"),
+    "asanyarray": ("A", "np.asanyarray(A)[0] = 5"),
+    "asanyarray of a part": ("A", "np.asanyarray(A[:, 1], float)[0] = 5"),
+    "asarray_chkfinite": ("A", "np.asarray_chkfinite(A[1:])[0] = 5"),
+    "real_if_close": ("x", "np.real_if_close(x)[0] = 5"),
+    "astype of the same dtype": ("A", "np.astype(A, float, copy=False)[0] = 5"),
+    "require": ("A", "np.require(A, float, 'CW')[0] = 5"),
+    "require of a transpose": ("A", "np.require(A.T, requirements=['F_CONTIGUOUS', 'WRITEABLE'])[0] = 5"),
+    "asfortranarray of a transpose": ("A", "np.asfortranarray(A.T)[0] = 5"),
+    "asarray in the order of a transpose": ("A", "np.asarray(A.T, order='F')[0] = 5"),
+}
+COPIED = {
+    "asarray in row-major order": "np.asarray(A[:, 0], order='C')",
+    "asanyarray in row-major order": "np.asanyarray(A.T, order='C')",
+    "asarray in column-major order": "np.asarray(A, order='F')",
+    "asfortranarray": "np.asfortranarray(A)",
+    "require in row-major order": "np.require(A[:, 0], float, 'C')",
+    "require of memory of its own": "np.require(A[1:], float, ['OWNDATA'])",
+    "require of another dtype": "np.require(A, 'float32', 'W')",
+}
+OUT = {
+    "median": "np.median(A, 0, x[:3])",
+    "median of all": "np.median(A, None, s)",
+    "percentile": "np.percentile(A, 50, 1, x[:3], False, 'lower')",
+    "nanquantile": "np.nanquantile(A, 0.3, 0, x[1:])",
+    "nanmax": "np.nanmax(A, 0, x[:3])",
+    "nancumsum": "np.nancumsum(A, 1, None, A)",
+    "fix": "np.fix(A / 2, A)",
+    "isneginf": "np.isneginf(A, A)",
+    "choose": "np.choose([0, 1, 0], [A[0], A[1]], x[1:], 'clip')",
+    "fft": "np.fft.fft(c, None, -1, None, c)",
 }
 REFUSED = {
     "real": ("c", "c.real[:] = 4"),
@@ -66,6 +96,37 @@ def test_writes_reach_the_array(name, text):
     exec(text, ours)
     exec(text, theirs)
     assert ours[name].tolist() == theirs[name].tolist() != arrays(numpy)[name].tolist()
+
+
+@pytest.mark.usefixtures("_each_way")
+@pytest.mark.parametrize("text", COPIED.values(), ids=COPIED)
+def test_writes_to_what_numpy_copies_do_not_reach_the_array(text):
+    for module in (np, numpy):
+        given = arrays(module)
+        made = eval(text, given)
+        assert made.flags.writeable
+        made[...] = -1
+        assert given["A"].tolist() == arrays(numpy)["A"].tolist(), module
+
+
+@pytest.mark.usefixtures("_each_way")
+@pytest.mark.parametrize("text", OUT.values(), ids=OUT)
+def test_results_are_written_to_arrays_that_are_given_by_position(text):
+    found = []
+    for module in (np, numpy):
+        given = arrays(module) | {"s": module.zeros(())}
+        result = eval(text, given)
+        found.append([given[name].tolist() for name in "Acxs"] + [result.tolist()])
+    numpy.testing.assert_allclose(numpy.hstack([numpy.ravel(v) for v in found[0]]), numpy.hstack([numpy.ravel(v) for v in found[1]]))
+
+
+@pytest.mark.usefixtures("_each_way")
+@pytest.mark.parametrize(
+    "text", ["np.median(A, 0, None, True)", "np.percentile(x, 30, overwrite_input=True)", "np.nanmedian(A.T, 1, overwrite_input=True)"]
+)
+def test_functions_that_may_overwrite_their_input_give_numpys_results(text):
+    given = arrays(np)
+    assert eval(text, given).tolist() == eval(text, arrays(numpy)).tolist()
 
 
 @pytest.mark.usefixtures("_each_way")

@@ -1,5 +1,6 @@
 """NumPy's functions on the contents of arrays: finding arrays among arguments, joining recorded ones, refusing calls that cut gradients."""
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -109,8 +110,21 @@ def _converted(value: Any) -> object:
     return to_numpy(found) if isinstance(found, Array) else value
 
 
-def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any]) -> Any:
+def names_from_out(function: Callable[..., object]) -> tuple[int, list[str]]:
+    """Where a function takes ``out`` by position, and the names of the arguments from there on; none if it does not."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # functions in C
+        return 0, []
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    place = names.index("out") if "out" in names else len(names)
+    return place, names[place:]
+
+
+def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any], itself: type[Array] | None = None) -> Any:
     """Call NumPy on the arrays' contents, and write the result to ``out`` if that is a Twofold array.
+
+    Where NumPy returns an argument, as `asanyarray` does, the result is that array itself if its class is ``itself``.
 
     Raises
     ------
@@ -129,7 +143,11 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):
-        return run(function, *to_numpy(args), **to_numpy(options))
+        given = to_numpy(args)
+        found = run(function, *given, **to_numpy(options))
+        if itself is not None and found.__class__ is np.ndarray:
+            return next((a for a, v in zip(args, given, strict=True) if v is found and isinstance(a, itself)), found)
+        return found
     result = run(function, *to_numpy(args), **to_numpy({k: v for k, v in options.items() if k != "out"}))
     for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
         if target is None:

@@ -205,10 +205,14 @@ def asarray(
     copy: bool | None = None,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """The array itself if suitable, else a new one; parameters as for `array`."""
+    """The array itself if suitable, which includes its memory order, else a new one; parameters as for `array`."""
     if dtype is None and device is None and ctx is None and copy is None and isinstance(a, ndarray):
-        return whole_of(a) if a.__class__ is flatiter else a
-    return array(a, dtype, copy=copy, device=device, ctx=ctx)
+        found = whole_of(a) if a.__class__ is flatiter else a
+    else:
+        found = array(a, dtype, copy=copy, device=device, ctx=ctx)
+    if order in ("C", "F") and isinstance(a, ndarray) and copy is None and not found.flags[order]:
+        return found.copy()
+    return found
 
 
 def operand(a: ArrayLike, device: Device | None = None) -> ndarray:

@@ -101,12 +101,14 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         return _arrays_from(result, device)
     refuse_cut(name, arrays, (options.get("out"), () if writes is None else args[writes]))  # before anything is written
     try:
-        found = host_calls.by_numpy(function, args, options)
+        found = host_calls.by_numpy(function, args, options, ndarray)
     except AutogradError as error:
         if not any(map(is_followed, arrays)):
             raise
         what = f"{error.what.partition(':')[0]}: {name} reads the values of an array, which are not known while its function is traced"
         raise AutogradError(what, None, "compute it outside, and pass the result as an argument") from None
+    if isinstance(found, ndarray):  # ``out``, or an argument
+        return found
     result = _arrays_from(found, device)
     refuse_cut(name, arrays, result)
     return result
@@ -172,11 +174,18 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     """A NumPy function wrapped for our arrays."""
     name = function.__name__
     writes = 0 if name in WRITES_FIRST else None
+    place, names = host_calls.names_from_out(function)
 
     @wraps(function, updated=())
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
+        # `by_numpy` writes to ``out`` by that name alone, and NumPy reads the other arguments in memory that it must not overwrite
+        if place < len(args) <= place + len(names) and options.keys().isdisjoint(names):
+            options |= zip(names, args[place:], strict=False)
+            args = args[:place]
+        if "overwrite_input" in options:
+            options["overwrite_input"] = False
         if device is ctx is None:  # the usual case, without three functions of a context
             return by_numpy(function, args, options, writes=writes)
         # results of a call without arrays are put on the current device

@@ -13,7 +13,7 @@ from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
-from . import archives, constructor, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order
+from . import archives, constructor, conversions, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
@@ -23,7 +23,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (archives, constructor, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order)
+MODULES = (archives, constructor, conversions, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -52,10 +52,11 @@ ROWS = functions_of_rows(OPS.values())
 OWN_WAY = (
     shapes.VIEWS
     | functions_in(archives).keys()
+    | functions_in(conversions).keys()
     | {"from_dlpack", "frombuffer", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 )
 #: Functions that are NumPy's only as far as a template goes, and what that uses.
-PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}, "diag": {}}
+PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}, "diag": {}, "asarray": {}}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",

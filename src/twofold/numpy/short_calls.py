@@ -200,8 +200,8 @@ def _at_length(
         return function(*args, **given_options)
     except unless_signalled(REFUSED):
         return function(*args, **given_options)
-    for a in args:  # the result is an argument itself, which NumPy may have written to
-        if result is not None and a.__class__ is ndarray and (a._held if a._held is not None else a._seen) is result:
+    for a, v in zip(args, given, strict=True):  # the result is an argument itself, which NumPy may have written to
+        if a.__class__ is ndarray and v is result and (not v.flags.writeable or (a._held if a._held is not None else a._seen) is v):
             return a
     try:
         return _wrapped(result, arrays)

@@ -202,7 +202,7 @@ def ix_(*args: ArrayLike) -> object:
     return tuple([a.reshape([-1 if k == n else 1 for n in range(len(arrays))]) for k, a in enumerate(arrays)])
 
 
-@form_of(np.asanyarray, np.asfortranarray, np.asarray_chkfinite, np.require)
+@form_of(np.asarray_chkfinite)
 def _copy(a: ArrayLike, dtype: DTypeLike = None, *_: object, **options: object) -> ndarray:
     """The array itself: there is one memory order, and a recorded array is not written to."""
     return asarray(a, dtype)
