@@ -313,6 +313,12 @@ def test_draws_are_written_to_out():
             getattr(numpy.random.default_rng(0), name)(dtype=dtype, out=theirs, **options)
             assert getattr(np.random.default_rng(0), name)(dtype=dtype, out=ours, **options) is ours
             assert ours.tolist() == theirs.tolist()
+    for size in (5, 70_000):
+        shapes, x = numpy.arange(1.0, size + 1), np.zeros(size)
+        assert np.random.default_rng(0).standard_gamma(np.array(shapes), None, "float64", x) is x
+        assert x.tolist() == numpy.random.default_rng(0).standard_gamma(shapes).tolist()
+        assert np.random.default_rng(0).random(None, "float64", x) is x
+        assert x.tolist() == numpy.random.default_rng(0).random(size).tolist()
     x = np.zeros((3, 2))
     np.random.default_rng(0).random(out=x[1])
     assert x[1].tolist() == numpy.random.default_rng(0).random(2).tolist()

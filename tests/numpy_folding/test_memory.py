@@ -195,6 +195,8 @@ WRITES = {
     "fill_diagonal": lambda x: real.fill_diagonal(x.reshape(250, 400), 1.0),
     "nan_to_num": lambda x: real.nan_to_num(x, copy=False),
     "random out": lambda x: np.random.default_rng(1).random(out=x),
+    "random out by position": lambda x: np.random.default_rng(1).random(None, "f8", x),
+    "gamma out by position": lambda x: np.random.default_rng(1).standard_gamma(2.0, None, "f8", x),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import names_from_out
 from ..errors import OperatorError
 from ..imperative.array import Array
 from ..imperative.trace import runs_again
@@ -103,6 +104,9 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
         # a list or NumPy array is shuffled itself, not a copy of it
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
+        if "out" not in options and args and isinstance(args[-1], ndarray):
+            place, names = names_from_out(function)
+            args, options = args[:place], dict(zip(names, args[place:], strict=False)) | options
         if name not in OF_STATE and runs_again():
             with within_device(device, ctx):
                 return traced_draw(function, args, options, is_written=name in IN_PLACE)

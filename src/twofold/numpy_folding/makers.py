@@ -1,8 +1,9 @@
 """NumPy's functions that make arrays, with folding arrays for large results, and arrays of `twofold.numpy` where a GPU is the context."""
 
 import copy
+import inspect
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from types import MethodType
 from typing import Any
 
@@ -183,11 +184,20 @@ class Grid(_Grid):
         return folded(found) if type(found) is NDARRAY and found.size >= LEAST else found
 
 
+@cache
+def place_of_out(function: Callable[..., object]) -> int:
+    """Where a method of generators takes ``out``, the last of its arguments, by position."""
+    names = list(inspect.signature(function).parameters)
+    return names.index("out") if "out" in names else len(names)
+
+
 def draw(function: Callable[..., object]) -> Callable[..., object]:
     """A generator's function, or a method of a generator's class."""
 
     @wraps(function)
     def drawn(*args: object, **options: object) -> object:
+        if args and type(args[-1]) is FoldingArray and len(args) > (place := place_of_out(function)):
+            args, options = args[:place], options | {"out": args[place]}
         if "out" in options:
             out = options["out"]
             found = function(*args, **(options | {"out": out.shown() if type(out) is FoldingArray else out}))

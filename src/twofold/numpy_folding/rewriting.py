@@ -25,7 +25,7 @@ from .guards import MAY_HOLD, at, guarded, guarded_for_objects, path_of
 COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
 #: Modules whose functions take no arrays, or only look at them.
 HARMLESS = {
-    "abc", "argparse", "cmath", "dataclasses", "datetime", "decimal", "enum", "fractions", "gc", "glob", "hashlib", "io",
+    "abc", "argparse", "cmath", "dataclasses", "datetime", "decimal", "enum", "fractions", "gc", "glob",
     "logging", "math", "os", "pathlib", "platform", "random", "re", "resource", "shutil", "signal", "statistics",
     "string", "struct", "subprocess", "sys", "textwrap", "time", "timeit", "traceback", "tracemalloc", "typing", "warnings", "weakref",
 }  # fmt: skip
