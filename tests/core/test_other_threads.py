@@ -23,7 +23,8 @@ from twofold.imperative.deferral import join_backward
 from twofold.imperative.recording import save_for_backward
 from twofold.imperative.residuals import NodeCache
 from twofold.imperative.tape import Tape, TapeEntry
-from twofold.imperative.views import Viewable
+from twofold.imperative.views import Viewable, ready_memory
+from twofold.numpy.operators import owned_memory
 
 from .operators import SIZE, in_thread, ramp
 from .signals import at_instruction
@@ -134,6 +135,53 @@ def test_threads_may_write_different_rows_of_an_array(module, is_read, is_ready,
             np.testing.assert_array_equal(x.asnumpy(), want)
             if y is not None:
                 assert y.asnumpy()[0, 0] == 2.0
+    assert reached
+
+
+#: Writes to a row that call functions of the package for an operand or an index.
+BY_FUNCTIONS = {
+    "a total": "row += total",
+    "a large array": "row += fives",
+    "a part": "row += rows[1]",
+    "elements of a list": "row[[np.int64(0), 1]] = 5.0",
+    "elements of a tuple": "row[(np.int64(0),)], row[1] = 5.0, 5.0",
+}
+
+
+@pytest.mark.usefixtures("deferred")
+@pytest.mark.parametrize("text", BY_FUNCTIONS.values(), ids=BY_FUNCTIONS)
+@pytest.mark.parametrize("module", [nd, twofold.np], ids=["nd", "twofold.np"])
+def test_a_row_is_written_though_another_thread_copies_the_array_while_an_operand_is_read(module, text):
+    kind = type(module.zeros((4, SIZE)))
+    rows = module.zeros((2, SIZE)) + 5.0
+    names = {"fives": rows[0] + 0.0, "rows": rows, "total": rows[0, :1].sum(), "np": np}
+    for array in (rows, names["fives"], names["total"]):
+        array.wait_to_read()
+    functions = [
+        kind.__setitem__,
+        kind.__iadd__,
+        owned_memory,
+        ready_memory,
+        kind.__setitem__.__globals__["host_key"],
+        Viewable._content.fget,
+    ]
+    program, reached = compile(text, "<text>", "exec"), 0
+    for code in [f.__code__ for f in functions]:
+        for offset in after_calls(code):
+            x = module.zeros((4, SIZE)) + 1.0
+            x.wait_to_read()
+            row, third = x[0], x[2]
+            others = []
+
+            def act(third=third, others=others):
+                others.append(in_thread(lambda: _assign_in_a_copy(third)))
+                threading.Thread.join(others[0], 0.003)
+
+            reached += at_instruction(lambda row=row: exec(program, {**names, "row": row}), code, offset, act)
+            for thread in others:
+                thread.result()
+            assert x.asnumpy()[0, :2].tolist() == [6.0 if "+=" in text else 5.0] * 2, (code.co_name, offset)
+            assert x.asnumpy()[2, 0] == (5.0 if others else 1.0)
     assert reached
 
 

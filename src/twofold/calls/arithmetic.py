@@ -14,7 +14,7 @@ from ..device import CPU
 from ..dtype import NAME_OF
 from ..imperative.cell import PLAIN, Value, content_of, wrap
 from ..imperative.deferral import join, now
-from ..imperative.guards import has_gradient, is_plain, is_watched
+from ..imperative.guards import has_gradient, is_plain, is_replaced, is_watched
 from ..imperative.storage import applied
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS
@@ -280,7 +280,7 @@ def in_place(self, other):
             kind = b.__class__
             if kind is not float and kind is not int and kind is not PLAIN and kind not in native:
                 return general(self, other)
-        if b is not None:
+        if b is not None and not is_replaced(of, self if self._held is not None else self._base):
             try:
                 # NumPy's own in-place operator: it casts within a kind, and where the operands overlap it reads before it writes
                 fn(v, b, v)
@@ -304,7 +304,7 @@ def in_place_by_legacy(self, other):
             b = scalar_of(other, NAME_OF[a.dtype])
         else:
             b = content_of(other) if isinstance(other, cls) and other._legacy is legacy else None
-        if b.__class__ is PLAIN and b.dtype is a.dtype:
+        if b.__class__ is PLAIN and b.dtype is a.dtype and (self._held is not None or not is_replaced(of, self._base)):
             try:
                 quick(fn, a, b, a)
             except unless_signalled(RECOVERABLE):

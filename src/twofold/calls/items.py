@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..assembly import Function, assembled, attach_method
 from ..imperative.cell import PLAIN
 from ..imperative.concurrent_writes import writes_in_place
-from ..imperative.guards import is_watched
+from ..imperative.guards import is_replaced, is_watched
 from ..imperative.views import AXES_REVERSED
 from ..signal_handlers import unless_signalled
 from .contents import element
@@ -123,9 +123,13 @@ def setitem(self, key, value):
         for k in key:
             if k.__class__ is not int and k.__class__ is not slice:
                 return_unless_placed(self, key, value, at)
+                if is_replaced(of, owner):
+                    return put(self, key, value)
                 break
     elif kind is not int and kind is not slice:
         return_unless_placed_by_array(self, key, value, kind, at)
+        if is_replaced(of, owner):
+            return put(self, key, value)
     # MXNet's rules are NumPy's only for floats (integers out of range are converted, where NumPy raises), and for a number or an array of
     # the same dtype, unless the key may select a single element, which has an axis for MXNet.
     if not by_numpy and (

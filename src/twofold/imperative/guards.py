@@ -11,7 +11,7 @@ import numpy as np
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
-from .cell import PINNED, PLAIN, REPLACING, Content, Operand, Value, is_unshared
+from .cell import PINNED, PLAIN, REPLACING, Cell, Content, Operand, Value, is_unshared
 from .tape import TapeEntry, tls
 
 
@@ -71,6 +71,16 @@ def is_exposed(v: Value) -> bool:
 def is_watched(v: Value) -> bool:
     """Whether a Value must not be written in place now: something else reads its memory, or it is part of a tape."""
     return v.entry is not None or v.producer is not None or v.writers >= REPLACING or not is_unshared(v.sharing)
+
+
+@fragment
+def is_replaced(of: Content, owner: Cell) -> bool:
+    """Whether a content that a generated function has found writable is not its array's any more, or another thread replaces it.
+
+    That thread overlooks a function that calls another of the package (`concurrent_writes`), so what has called one since it looked asks
+    once more. No call may stand between this test and the write.
+    """
+    return owner._held is not of or (of.__class__ is not PLAIN and of.writers >= REPLACING)
 
 
 def is_visible(v: Value) -> bool:
