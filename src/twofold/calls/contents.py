@@ -40,11 +40,12 @@ def content(x) -> Any:
     if a is not None:
         pass
     elif (
+        # (not ``of``, by which other threads know what a caller writes: see `writes_in_place`)
         # the root still has the content that the view was made of, and a copy of so few elements costs less than an alias
-        (of := x._of) is not None
-        and of is x._base._held
+        (whole := x._of) is not None
+        and whole is x._base._held
         and (a := x._seen).size < ((GAPS if a.ndim > 1 else SETTINGS.defer_elements) if exact else GAPS)
-        and (of.__class__ is PLAIN or (is_small(a) and not (is_differentiated(of) and tls.tape is not None)))
+        and (whole.__class__ is PLAIN or (is_small(a) and not (is_differentiated(whole) and tls.tape is not None)))
     ):
         if a.ndim > 1 if exact else a.ndim:  # NumPy's `ascontiguousarray` would give an array without axes one
             a = contiguous(a)
