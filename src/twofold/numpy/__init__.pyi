@@ -15,6 +15,9 @@ from .archives import load as load
 from .archives import savez as savez
 from .archives import savez_compressed as savez_compressed
 from .constructor import frombuffer as frombuffer
+from .conversions import asanyarray as asanyarray
+from .conversions import asfortranarray as asfortranarray
+from .conversions import require as require
 from .creation import arange as arange
 from .creation import array as array
 from .creation import asarray as asarray
