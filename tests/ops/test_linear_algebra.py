@@ -136,6 +136,20 @@ def higher_gradients(function, at: np.ndarray, directions: list[np.ndarray]) -> 
     return found
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(0, 1), (2, 2)])
+def test_the_gradient_of_a_determinant_that_is_not_finite_is_nan(bad, place):
+    given = np.array([np.eye(3), np.eye(3) + 1], "float32")
+    given[(0, *place)] = bad
+    a = nd.array(given)
+    a.attach_grad()
+    with mx.autograd.record():
+        value = linalg.det(a)
+    value.backward()
+    assert np.isnan(a.grad.asnumpy()[0]).all()
+    np.testing.assert_allclose(a.grad.asnumpy()[1], np.linalg.det(given[1]) * np.linalg.inv(given[1]).T, 1e-5)
+
+
 def test_the_gradient_penalty_of_a_singular_determinant_is_its_polynomials():
     # det = ad - bc, so the penalty of its gradient is a² + b² + c² + d²
     for matrix in ([[1.0, 2], [2, 4]], [[0.0, 0], [0, 0]], [[2.0, 0], [0, 2]]):

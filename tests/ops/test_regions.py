@@ -68,6 +68,34 @@ def test_nan_corners_give_zero():
     assert (nd.contrib.ROIAlign(data, rois, pooled_size=(2, 2), spatial_scale=1.0).asnumpy() == 0).all()
 
 
+POOLINGS = {
+    "ROIPooling": lambda x, rois: nd.ROIPooling(x, rois, pooled_size=(2, 2), spatial_scale=1),
+    "PSROIPooling": lambda x, rois: nd.contrib.PSROIPooling(x, rois, spatial_scale=1, output_dim=1, pooled_size=2, group_size=1),
+    "ROIAlign": lambda x, rois: nd.contrib.ROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1, sample_ratio=2),
+}
+
+
+@pytest.mark.parametrize("pooled", POOLINGS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_regions_that_are_not_finite_are_empty(pooled, bad):
+    rois = np.tile(np.array([0, 1, 1, 6, 6], "float32"), (5, 1))
+    np.fill_diagonal(rois, bad)
+    x = nd.ones((1, 1, 8, 8))
+    x.attach_grad()
+    with autograd.record():
+        y = POOLINGS[pooled](x, nd.array(rois))
+    y.backward()
+    np.testing.assert_array_equal(y.asnumpy(), 0)
+    np.testing.assert_array_equal(x.grad.asnumpy(), 0)
+
+
+@pytest.mark.parametrize("pooled", ["ROIPooling", "PSROIPooling"])
+def test_regions_may_be_wider_than_the_largest_number(pooled):
+    rois = nd.array([[0, -3e38, -3e38, 3e38, 3e38]])
+    # its center is the first pixel: all others lie in the last bin
+    np.testing.assert_array_equal(POOLINGS[pooled](nd.ones((1, 1, 8, 8)), rois).asnumpy(), [[[[0, 0], [0, 1]]]])
+
+
 def test_a_huge_region_takes_no_time_or_memory():
     data, rois = nd.ones((1, 1, 8, 8)), nd.array([[0, -1000, -1000, 1000, 1000]])
     found = nd.contrib.ROIAlign(data, rois, pooled_size=(2, 2), spatial_scale=1.0).asnumpy()

@@ -121,7 +121,8 @@ def leaky_relu(
         if gamma is None:
             raise ParameterError("LeakyReLU: the array gamma is missing", None, "pass the slopes of prelu, or another act_type")
         check_same_dtype(xp, "LeakyReLU", (data, gamma))
-        return above + _per_channel(xp, gamma, data) * below
+        # selected, not added: an infinite slope, or one that is NaN, does not reach positive numbers
+        return xp.where(xp.greater(data, 0), data, _per_channel(xp, gamma, data) * data)
     mask = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)
     # a prediction uses the mean of the slopes, so that it is the same each time
     return above + (mask if is_train else (lower_bound + upper_bound) / 2) * below, mask
@@ -160,8 +161,8 @@ def _(xp, dout, out, data, gamma, *, act_type, slope, lower_bound, upper_bound, 
         return dout * xp.where(positive, 1, out + slope), None
     if act_type in ("leaky", "rrelu"):
         return xp.where(positive, dout, dout * slopes), None
-    below = xp.where(positive, 0, dout)
-    return xp.where(positive, dout, _per_channel(xp, gamma, data) * dout), _slope_gradient(xp, below * data, gamma)
+    below = xp.where(positive, 0, dout * data)
+    return xp.where(positive, dout, _per_channel(xp, gamma, data) * dout), _slope_gradient(xp, below, gamma)
 
 
 def _slope_gradient(xp, product, gamma):

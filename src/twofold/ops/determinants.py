@@ -54,7 +54,9 @@ def _products_without(np, values, count):
 def _cofactors(np, A, *directions):
     # For S = diag(s) in A = U · S · V, the derivative of det along E₀ … Eₖ is the sum, over places i₀ … iₖ and their permutations π, of
     # sign(π) · E₀[i₀, π(i₀)] · … · Eₖ[iₖ, π(iₖ)] times the product of the other s. The factor of E₀ in this sum is the result for S.
-    u, s, vh = np.linalg.svd(A)
+    finite = np.all(np.isfinite(A), axis=(-2, -1), keepdims=True)
+    # LAPACK fails for a matrix with NaN, and may never return for one with infinity
+    u, s, vh = np.linalg.svd(np.where(finite, A, np.zeros_like(A)))
     inner = [np.matmul(np.matmul(np.swapaxes(u, -1, -2), d), np.swapaxes(vh, -1, -2)) for d in directions]
     # in float64: products in float32 could overflow on the way
     others = np.asarray(_products_without(np, np.asarray(s, dtype=np.float64), len(inner) + 1), dtype=A.dtype)
@@ -67,7 +69,8 @@ def _cofactors(np, A, *directions):
             found = found + sign * on_diagonal[..., None] * np.eye(A.shape[-1], dtype=A.dtype)
         else:
             found = found + sign * np.einsum(f"{','.join(terms)}->...{letters[0]}{order[0]}", others, *inner)
-    return np.matmul(np.matmul(u, found), vh) * (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    found = np.matmul(np.matmul(u, found), vh) * (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    return np.where(finite, found, np.full_like(found, np.nan))
 
 
 def _permutations(items):

@@ -105,7 +105,8 @@ def _class_gradient(xp, rows, labels, given, multi_output, grad_scale, *, use_ig
     labels, ignore_label = xp.trunc(labels), math.trunc(ignore_label)
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
-        grad = grad * xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
+        # not multiplied by 0: the logits of an ignored row may be NaN
+        grad = xp.where(xp.not_equal(labels, ignore_label), grad, 0)
     if normalization == "valid":
         # in MXNet also without `use_ignore`, and among all labels; in float32, since float16 cannot count beyond 2048
         valid = xp.cast(xp.not_equal(xp.trunc(given), ignore_label), xp.dtype_of(rows))

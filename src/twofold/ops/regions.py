@@ -33,8 +33,14 @@ def _rounded(np, x):
 
 
 def images_of(np, rois):
-    """The image of each region; -1 where it is NaN."""
-    return np.where(np.isfinite(rois[:, 0]), rois[:, 0], -1).astype("int64")
+    """The image of each region; -1 where the region is not finite: it is of no image, and empty."""
+    return np.where(np.isfinite(rois).all(1), rois[:, 0], -1).astype("int64")
+
+
+def _corners(np, rois):
+    """The corners (r, 4) of regions; 0 where they are not finite, and so small that the extents are finite too."""
+    limit = np.finfo(rois.dtype).max / 4
+    return np.clip(np.where(np.isfinite(rois[:, 1:]), rois[:, 1:], 0), -limit, limit)
 
 
 # maxima
@@ -51,7 +57,7 @@ def _edges(np, low, high, count, size):
 
 def _bins(np, data, rois, pooled_size, scale):
     """Images (r,), and the bins' first and last pixels along both axes, each (r, p, q)."""
-    x0, y0, x1, y1 = _rounded(np, rois[:, 1:] * rois.dtype.type(scale)).T
+    x0, y0, x1, y1 = _rounded(np, _corners(np, rois) * rois.dtype.type(scale)).T
     top, bottom = _edges(np, y0, y1, pooled_size[0], data.shape[2])
     left, right = _edges(np, x0, x1, pooled_size[1], data.shape[3])
     image = images_of(np, rois)
@@ -185,11 +191,11 @@ def _weighted(xp, data, rois, function, pooled_size, group, **given):
 
 def _cell_weights(np, rois, *, size, pooled_size, spatial_scale):
     """The weights of means over bins that are rounded to whole pixels."""
-    scale = rois.dtype.type(spatial_scale)
+    scale, corners = rois.dtype.type(spatial_scale), _corners(np, rois)
     found = []
     for k, (count, pixels) in enumerate(zip(pooled_size, size, strict=True)):
-        # rows are axis 0 here, while a region has its columns first: (image, left, top, right, bottom)
-        low, high = _rounded(np, rois[:, 2 - k]) * scale, (_rounded(np, rois[:, 4 - k]) + 1) * scale
+        # rows are axis 0 here, while a region has its columns first: (left, top, right, bottom)
+        low, high = _rounded(np, corners[:, 1 - k]) * scale, (_rounded(np, corners[:, 3 - k]) + 1) * scale
         bin_size = (np.maximum(high - low, rois.dtype.type(0.1)) / rois.dtype.type(count))[:, None]
         cell = np.arange(count, dtype=rois.dtype)
         start = np.clip(np.floor(cell * bin_size + low[:, None]), 0, pixels)[:, :, None]
@@ -255,15 +261,14 @@ def _sampled_axis(np, low, extent, bins, pixels, samples):
 def _point_weights(np, rois, *, size, pooled_size, spatial_scale, sample_ratio, aligned):
     """The weights of means over points that are interpolated between pixels."""
     dtype = rois.dtype.type
-    boxes = np.where(np.isfinite(rois[:, 1:]), rois[:, 1:], 0) * dtype(spatial_scale) - dtype(0.5 if aligned else 0)
+    boxes = _corners(np, rois) * dtype(spatial_scale) - dtype(0.5 if aligned else 0)
     found = []
     for k, (bins, pixels) in enumerate(zip(pooled_size, size, strict=True)):
         # (left, top, right, bottom): axis 0 are the rows
         low, extent = boxes[:, 1 - k], boxes[:, 3 - k] - boxes[:, 1 - k]
         extent = extent if aligned else np.maximum(extent, dtype(1))
         found.append(_sampled_axis(np, low, extent, bins, pixels, sample_ratio))
-    image = np.where(np.isfinite(rois).all(1), images_of(np, rois), -1)
-    return image, *found
+    return images_of(np, rois), *found
 
 
 @op("_contrib_ROIAlign", real=True, alike=True)

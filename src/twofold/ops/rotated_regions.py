@@ -35,7 +35,7 @@ def _points(np, rois, pooled_size, scale, ratio):
 
 def _rotated(np, data, rois, *, pooled_size, spatial_scale, sampling_ratio):
     n, c, h, w = data.shape
-    image = np.where(np.isfinite(rois).all(1), images_of(np, rois), -1)
+    image = images_of(np, rois)
     there = np.flatnonzero((image >= 0) & (image < n))
     out = np.zeros((len(rois), pooled_size[0] * pooled_size[1], c), data.dtype)
     pixels = np.ascontiguousarray(np.moveaxis(data, 1, 3)).reshape(n * h * w, c)

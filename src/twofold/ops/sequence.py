@@ -88,7 +88,8 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
         here = xp.equal(step, xp.reshape(_last(xp, sequence_length, steps), shape=_along(len(data.shape), 1 - axis)))
     else:
         here = xp.equal(step, steps - 1)
-    return xp.expand_dims(dout, axis) * here, None
+    # selected, not multiplied by 0: an infinite gradient of the last step would make all other steps NaN
+    return xp.where(here, xp.expand_dims(dout, axis), 0), None
 
 
 @op("SequenceReverse", npx_name="sequence_reverse", keeps_shape=True)

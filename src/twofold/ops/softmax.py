@@ -43,13 +43,17 @@ def log_softmax_of(xp, logits, axis):
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 
-def _softmax_gradient(xp, dout, out, axis, temperature):
-    """(dout - Σ dout · out) · out, in the working dtype."""
+def _softmax_gradient(xp, dout, out, axis, temperature, valid=None):
+    """(dout - Σ dout · out) · out, in the working dtype; 0 where a mask is false."""
     # the sum over a row of 16-bit products is taken in float32
     wide = "float64" if xp.dtype_of(out) == "float64" else "float32"
     d, y = xp.cast(dout, wide), xp.cast(out, wide)
-    product = d * y
-    return _scaled(product - y * xp.sum(product, axis=axis, keepdims=True), temperature)
+    if valid is None:
+        product = d * y
+        return _scaled(product - y * xp.sum(product, axis=axis, keepdims=True), temperature)
+    # the result is 0 beyond the length, but 0 times an infinite gradient would be NaN, for the whole row
+    product = xp.where(valid, d * y, 0)
+    return _scaled(xp.where(valid, product - y * xp.sum(product, axis=axis, keepdims=True), 0), temperature)
 
 
 def _valid(xp, logits, length, axis):
@@ -103,7 +107,10 @@ def _(shapes, *, axis, use_length, **_):
     return [data, rows]
 
 
-softmax.grad(lambda xp, dout, out, *, axis, temperature, **_: (_softmax_gradient(xp, dout, out, axis, temperature), None))
+@softmax.grad
+def _(xp, dout, out, length, *, axis, temperature, use_length, **_):
+    valid = _valid(xp, out, length, axis) if use_length else None
+    return _softmax_gradient(xp, dout, out, axis, temperature, valid), None
 
 
 @softmax.logarithm
