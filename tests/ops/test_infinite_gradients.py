@@ -91,3 +91,30 @@ def test_infinite_numbers_leave_the_gradient_of_learned_slopes_finite():
         y = nd.LeakyReLU(x, slopes, act_type="prelu")
     y.backward()
     np.testing.assert_array_equal(slopes.grad.asnumpy(), [0, -4])
+
+
+@pytest.mark.parametrize("name", ["relu", "Activation", "np"])
+def test_the_gradient_of_relu_does_not_hide_nan(name):
+    relu = {"relu": nd.relu, "Activation": lambda x: nd.Activation(x, act_type="relu"), "np": lambda x: mx.npx.relu(x.as_np_ndarray())}
+    x = nd.array([np.nan, -1, 0, 2, np.inf])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = relu[name](x).sum()
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [np.nan, 0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("loss", ["HingeLoss", "TripletLoss"])
+def test_losses_with_a_margin_have_nan_gradients_where_they_are_nan(loss, hybrid):
+    function = getattr(mx.gluon.loss, loss)()
+    if hybrid:
+        function.hybridize()
+    pred, others = nd.array([[np.nan, 0.5], [0.5, 0.25]]), [nd.ones((2, 2))] * (2 if loss == "TripletLoss" else 1)
+    pred.attach_grad()
+    with mx.autograd.record():
+        y = function(pred, *others)
+    y.backward()
+    np.testing.assert_array_equal(np.isnan(y.asnumpy()), [True, False])
+    assert np.isnan(pred.grad.asnumpy()[0, 0])
+    assert np.isfinite(pred.grad.asnumpy()[1]).all()

@@ -16,7 +16,8 @@ def softplus(xp, x):
 
 #: Each activation: f(xp, x), and its gradient (xp, dout, out, x), in terms of the result alone where possible.
 ACTIVATIONS: dict[str, tuple[Rule, Rule]] = {
-    "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
+    # the sign of a result is 0 or 1, or NaN where it is
+    "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.sign(y)),
     # where exp(-x) overflows to infinity, the quotient is 0, which is the correct rounding
     "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
     "tanh": (lambda xp, x: xp.tanh(x), lambda xp, d, y, x: d * (1 - y * y)),

@@ -42,8 +42,8 @@ def relu(xp, data):
     return xp.maximum(data, 0)
 
 
-# where the result is 0 the slope is 0, at x = 0 too, as in MXNet
-relu.grad(lambda xp, dout, out: dout * xp.greater(out, 0))
+# where the result is 0 the slope is 0, at x = 0 too, as in MXNet: its sign is 0, 1, or NaN where the result is
+relu.grad(lambda xp, dout, out: dout * xp.sign(out))
 relu.sample(lambda draw: draw(draw.real((3, 4), distinct=True)))
 
 

@@ -38,9 +38,8 @@ def images_of(np, rois):
 
 
 def _corners(np, rois):
-    """The corners (r, 4) of regions; 0 where they are not finite, and so small that the extents are finite too."""
-    limit = np.finfo(rois.dtype).max / 4
-    return np.clip(np.where(np.isfinite(rois[:, 1:]), rois[:, 1:], 0), -limit, limit)
+    """The corners (r, 4) of regions; 0 where they are not finite."""
+    return np.where(np.isfinite(rois[:, 1:]), rois[:, 1:], 0)
 
 
 # maxima
