@@ -168,6 +168,10 @@ class ArrayApiNamespace(PortableNamespace):
         outer = "int64" if name.startswith("arg") else own if name in ("max", "min") else inner
         return self.cast(self.by_standard(name, self.cast(x, inner), **where), outer)
 
+    def argsort(self, x, *, axis, descending=False, first=None):
+        order = self.reduction(x, name="argsort", axis=axis, descending=descending)
+        return order if first is None else order[(*[slice(None)] * (axis % x.ndim), slice(first), ...)]
+
     def matmul(self, lhs, rhs):
         dtype = promote(self.dtype_of(lhs), self.dtype_of(rhs))
         # the standard has no products of bools; a sum of ones that is not 0 becomes True
@@ -209,7 +213,7 @@ def _members() -> Iterator[tuple[str, Any]]:
         yield name, partialmethod(ArrayApiNamespace.rearranged, name=name)
     for name, formula in FORMULAS.items():
         yield name, partialmethod(ArrayApiNamespace.special, formula=formula)
-    for name in ("max", "min", "any", "all", "argmax", "argmin", "argsort", *TOTALS):
+    for name in ("max", "min", "any", "all", "argmax", "argmin", *TOTALS):
         yield name, partialmethod(ArrayApiNamespace.reduction, name=name)
 
 

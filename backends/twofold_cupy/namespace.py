@@ -196,11 +196,11 @@ class CupyNamespace(PortableNamespace):
         scan(self.memory, name, _rows(moved), _rows(out))
         return self.packed(self.permute_dims(out, axes=back))
 
-    def argsort(self, x, *, axis, descending=False):
+    def argsort(self, x, *, axis, descending=False, first=None):
         last, back = _move_axis_last(len(x.shape), axis)
         moved = self.packed(self.permute_dims(x, axes=last))
         places = argsort_rows(self.memory, _rows(moved), descending=descending)
-        return self.packed(self.permute_dims(places.reshape(moved.shape), axes=back))
+        return self.packed(self.permute_dims(places.reshape(moved.shape)[..., :first], axes=back))
 
     def sort(self, x, *, axis, descending=False):
         return self.take_along_axis(x, self.argsort(x, axis=axis, descending=descending), axis=axis)

@@ -21,7 +21,7 @@ from .column_sums import column_sums, split
 from .copies import packed
 from .products import is_small, multiply
 from .scatter import add_at
-from .sorting import comparable, stable_order
+from .sorting import comparable, first_places, stable_order
 from .special import FUNCTIONS
 
 BFLOAT16 = NUMPY["bfloat16"]
@@ -292,12 +292,12 @@ class NumpyNamespace(Referenced):
         return x.cumprod(axis)
 
     @staticmethod
-    def argsort(x, *, axis, descending=False):
-        if not descending:
-            return stable_order(x, axis)
-        n = x.shape[axis]
+    def argsort(x, *, axis, descending=False, first=None):
+        if first is not None and (found := first_places(x, axis, first, descending)) is not None:
+            return found
         # flipped twice: a reversed ascending sort alone would reverse the order of equal elements
-        return n - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
+        order = x.shape[axis] - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis) if descending else stable_order(x, axis)
+        return order if first is None else order[(*[slice(None)] * (axis % x.ndim), slice(first))]
 
     @staticmethod
     def sort(x, *, axis, descending=False):

@@ -4,6 +4,8 @@ import numpy as np
 
 #: Elements of a row and of an array from which it pays, and the bytes of the smallest that NumPy does not sort stably by their digits.
 LONG, MANY, WIDE = 64, 2048, 4
+#: How many times as long a row has to be as what is asked of its order, so that it is not sorted whole.
+FEW = 16
 #: Places and ranks share the 64 bits of a signed integer.
 PLACES = (1 << 32) - 1
 MOST = 1 << 31
@@ -28,6 +30,42 @@ def stable_order(x: np.ndarray, axis: int) -> np.ndarray:
     rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
     order = _with_places(_ranks_of_bits(rows)) if x.itemsize == WIDE else _order_of_wide(rows)
     return np.ascontiguousarray(np.moveaxis(order, -1, axis))
+
+
+def first_places(x: np.ndarray, axis: int, count: int, descending: bool) -> np.ndarray | None:
+    """The first of the indices that sort along an axis, in the order of `stable_order`, also of descending elements.
+
+    Parameters
+    ----------
+    x, axis
+        An array of at least one axis, and one of these.
+    count, descending
+        How many, and whether the largest elements come first.
+
+    Returns
+    -------
+    ndarray or None
+        None where it takes less time to sort everything: if there are few elements, or many among the first or equal to the last of these;
+        and where some are NaN.
+    """
+    x, n = comparable(x), x.shape[axis]
+    if x.size < MANY or count * FEW > n or count < 1 or x.dtype.kind not in "iuf":
+        return None
+    moved = np.moveaxis(x, axis, -1)
+    rows = np.ascontiguousarray(moved).reshape(-1, n)
+    if rows.dtype.kind == "f" and np.isnan(rows.max()):
+        return None
+    place = n - count if descending else count - 1
+    last = np.partition(rows, place, -1)[:, place, None]
+    found = np.flatnonzero(rows >= last if descending else rows <= last)
+    if found.size * FEW > 2 * x.size:
+        return None
+    row, values = found // n, rows.reshape(-1)[found]
+    # by rows, then by values; equal ones keep their order, for which descending ones are sorted from the end
+    order = found.size - 1 - np.lexsort((values[::-1], -row[::-1]))[::-1] if descending else np.lexsort((values, row))
+    begins = np.searchsorted(row, np.arange(len(rows)))
+    places = found[order[begins[:, None] + np.arange(count)]] % n
+    return np.ascontiguousarray(np.moveaxis(places.reshape(*moved.shape[:-1], count), -1, axis))
 
 
 def _order_of_wide(rows: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twofold_numpy.sorting import LONG, MANY, stable_order
+from twofold_numpy.sorting import FEW, LONG, MANY, first_places, stable_order
 
 SHAPES = [
     ((MANY,), 0),
@@ -46,3 +46,27 @@ def test_equal_elements_keep_their_order(shape, axis, dtype, distinct):
 def test_permutations_need_no_second_sort_and_views_may_be_strided(dtype):
     x = np.random.default_rng(0).permutation(3 * MANY).astype(dtype)[::-2]
     np.testing.assert_array_equal(stable_order(x, 0), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int64", "uint32", "uint64", "uint8"])
+@pytest.mark.parametrize(("shape", "axis"), [((MANY,), 0), ((40, 100), 1), ((100, 40), 0), ((20, 160, 2), 1)])
+def test_the_first_places_are_those_of_the_whole_order(shape, axis, dtype, descending):
+    x = values(np.dtype(dtype), shape, distinct=True)
+    x[np.isnan(x)] = np.inf if x.dtype.kind == "f" else 0
+    order = stable_order(x, axis)
+    if descending:
+        order = x.shape[axis] - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
+    for count in (1, 2, shape[axis] // FEW):
+        first = first_places(x, axis, count, descending)
+        np.testing.assert_array_equal(first, np.take(order, np.arange(count), axis))
+        assert first.dtype == np.int64
+        assert first.flags.c_contiguous
+
+
+def test_orders_that_take_as_long_whole_are_left():
+    x = np.arange(float(MANY))
+    assert first_places(x, 0, MANY // 2, False) is None
+    assert first_places(x[1:], 0, 1, False) is None
+    assert first_places(np.zeros(MANY), 0, 3, False) is None
+    assert first_places(np.where(x == 7, np.nan, x), 0, 3, True) is None

@@ -5,6 +5,7 @@ from typing import Literal
 
 from ..errors import ParameterError
 from ..opdef import DType, normalized_axis, op
+from .primitive_gather import put_along_axis
 
 
 def flattened(xp, data, axis, name):
@@ -62,13 +63,10 @@ def topk(
     size = x.shape[at]
     if k > size:
         raise ParameterError("topk: k is larger than the size of the axis", f"k={k} of size {size}", "pass at most the size")
-    order = xp.argsort(x, axis=at, descending=not is_ascend)
-    count = k if k > 0 else size
+    first = xp.argsort(x, axis=at, descending=not is_ascend, first=k if 0 < k < size else None)
     if ret_typ == "mask":
-        # the argsort of an order is the inverse permutation: each element's rank
-        rank = xp.argsort(order, axis=at)
-        return xp.reshape(xp.cast(xp.less(rank, count), xp.dtype_of(data)), shape=data.shape)
-    first = xp.take_slice(order, 0, count, at)
+        ones = xp.full(shape=first.shape, value=1, dtype=xp.dtype_of(data))
+        return xp.reshape(put_along_axis(xp, ones, first, at, size), shape=data.shape)
     if ret_typ == "indices":
         return xp.astype(first, dtype=dtype)
     # gathered and not sorted once more: the gradient of a gather is a scatter to the same places

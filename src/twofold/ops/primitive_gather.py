@@ -77,7 +77,7 @@ def put_along_axis(xp, dout, index, axis, size):
         column = tuple(n if j == k else 1 for j in range(len(dout.shape)))
         # along the other axes every element keeps its index
         places.append(index if k == at else xp.reshape(xp.iota(size=n, dtype="int64"), shape=column))
-    zeros = xp.zeros(tuple(size if k == at else n for k, n in enumerate(dout.shape)), dout.dtype)
+    zeros = xp.zeros(tuple(size if k == at else n for k, n in enumerate(dout.shape)), xp.dtype_of(dout))
     return xp.index_add(zeros, dout, *places, key=tuple(range(len(places))))
 
 

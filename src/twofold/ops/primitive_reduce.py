@@ -241,31 +241,38 @@ cumulative_sum.cases(_scan_cases("cumsum"))
 cumulative_prod.cases(_scan_cases("cumprod"))
 
 
-def _sorting(np, data, *, axis, descending):
-    if not descending:
-        return np.argsort(data, axis, kind="stable")
-    # equal elements must stay in order: sort from the end, so that reversing the result restores their order
-    return np.flip(data.shape[axis] - 1 - np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
+def _sorting(np, data, *, axis, descending=False, first=None):
+    if descending:
+        # equal elements must stay in order: sort from the end, so that reversing the result restores their order
+        order = np.flip(data.shape[axis] - 1 - np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
+    else:
+        order = np.argsort(data, axis, kind="stable")
+    return order if first is None else np.take(order, np.arange(first), axis)
 
 
 @primitive(differentiable=False, host_only=True, reference=_sorting, batch="axis")
-def argsort(xp, data, *, axis: int, descending: bool = False):
-    """Indices (int64) that sort along an axis; the sort is stable, in descending order too."""
+def argsort(xp, data, *, axis: int, descending: bool = False, first: int | None = None):
+    """Indices (int64) that sort along an axis, or the first so many of them; the sort is stable, in descending order too."""
 
 
-argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
+@argsort.type
+def _(data, *, axis, descending, first):
+    at = axis % len(data.shape)
+    return (data.shape if first is None else (*data.shape[:at], first, *data.shape[at + 1 :])), "int64"
 
 
 @argsort.cases
 def _(make):
-    def want(x, axis, descending):
+    def want(x, axis, descending, first=None):
         ranks = make.np.unique(x, return_inverse=True)[1].reshape(x.shape)
-        return make.np.argsort(-ranks if descending else ranks, axis, kind="stable")
+        order = make.np.argsort(-ranks if descending else ranks, axis, kind="stable")
+        return order if first is None else make.np.take(order, make.np.arange(first), axis)
 
     for dtype in ("float32", "int32", "bool", "uint8"):
         x = make.array([[3, 1, 3, 2, 1], [0, 0, 5, 1, 5]], dtype)
         for axis, descending in ((1, False), (-1, True), (0, True)):
             yield make(x, axis=axis, descending=descending, want=want)
+            yield make(x, axis=axis, descending=descending, first=1, want=want)
 
 
 def _sorted(np, data, *, axis, descending):
