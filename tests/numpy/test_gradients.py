@@ -313,3 +313,26 @@ def test_gradients_of_npx_operators_update_their_states():
     y.backward()
     numpy.testing.assert_allclose(mean.asnumpy(), 0.5 * x.asnumpy().mean(0))
     numpy.testing.assert_allclose(var.asnumpy(), 0.5 + 0.5 * x.asnumpy().var(0))
+
+
+@pytest.mark.parametrize("sizes", [2, 2.0, [True, False, True], [1, -2, 4]], ids=["int", "float", "bools", "integers"])
+def test_signs_of_recorded_arrays_may_be_put_on_any_numbers(sizes):
+    x = np.array([1.5, -2.0, 3.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = np.copysign(np.array(sizes) if isinstance(sizes, list) else sizes, x)
+        z = np.copysign(x, np.array(sizes) if isinstance(sizes, list) else sizes)
+    z.backward()
+    numpy.testing.assert_array_equal(y.asnumpy(), numpy.copysign(sizes, x.asnumpy()))
+    numpy.testing.assert_array_equal(x.grad.asnumpy(), numpy.sign(x.asnumpy()) * numpy.copysign(1, sizes))
+
+
+def test_the_recorded_fraction_of_infinity_is_0():
+    x = np.array([numpy.inf, -numpy.inf, 1.5, -2.25])
+    x.attach_grad()
+    with mx.autograd.record():
+        fraction, whole = np.modf(x)
+    fraction.backward()
+    assert fraction.tolist() == [0, 0, 0.5, -0.25]
+    assert whole.tolist() == [numpy.inf, -numpy.inf, 1, -2]
+    assert x.grad.tolist() == [0, 0, 1, 1]

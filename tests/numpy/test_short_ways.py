@@ -68,3 +68,29 @@ def test_strided_copies_take_no_more_memory_than_they_need():
     assert windows[999].tolist() == list(range(1998, 2998))
     with pytest.raises(ValueError, match="outside the array"):
         np.lib.stride_tricks.as_strided(x, (1000, 1000), (24, 8))
+
+
+def test_arrays_that_are_written_may_be_named():
+    numbers, wanted, x, y = numpy.random.RandomState(1), numpy.arange(8), np.arange(8), np.zeros((2, 2))
+    numbers.shuffle(wanted)
+    np.random.RandomState(1).shuffle(x=x)
+    assert x.tolist() == wanted.tolist()
+    np.put_along_axis(arr=y, indices=np.array([[0], [1]]), values=3.0, axis=1)
+    assert y.tolist() == [[3, 0], [0, 3]]
+    with pytest.raises(TypeError, match="argument"):
+        np.random.shuffle()
+
+
+def test_generators_have_no_attributes_that_would_change_nothing():
+    with pytest.raises(AttributeError, match="'Generator' object has no attribute 'state'"):
+        np.random.default_rng(0).state = {}
+
+
+def test_memory_orders_that_are_none_and_orders_without_a_copy():
+    x = np.arange(6.0).reshape(2, 3).T
+    with pytest.raises(ValueError, match="order"):
+        np.asarray(x, order="X")
+    with pytest.raises(ParameterError, match="would be a copy"):
+        np.asarray(x, order="C", copy=False)
+    assert np.asarray(x, order="f") is x
+    assert np.require(x, requirements="F", like=None) is x

@@ -355,27 +355,27 @@ def copied_to(dst, src, *more, **options):
     return general(dst, src, *more, **options)
 
 
-def writing(a, *args, **options):
+def writing(*args, **options):
     """A function that writes to its first argument, of numbers, lists of numbers and whole arrays."""
-    v = a._held if a.__class__ is cls else None
+    v = args[0]._held if args and args[0].__class__ is cls else None
     if v.__class__ is PLAIN and not options and not LISTENERS and tls.tape is None:
-        given = []
-        for x in args:
+        given = [v]
+        for x in args[1:]:
             kind = x.__class__
             if kind is cls:
                 w = x._held
                 if w.__class__ is not PLAIN or w is v:
-                    return general(a, *args)
+                    return general(*args)
                 given.append(w)
             elif kind in atoms or ((kind is list or kind is tuple) and atoms.issuperset(map(type, x))):
                 given.append(x)
             else:
-                return general(a, *args)
+                return general(*args)
         try:
-            return numpys(v, *given)
+            return numpys(*given)
         except unless_signalled(REFUSED):
             pass
-    return general(a, *args, **options)
+    return general(*args, **options)
 
 
 def places(a, *more, **options):

@@ -116,6 +116,7 @@ def forget_unused() -> None:
         for drop in TABLES.programs:
             drop(False)
         _forget_nodes()
+        TABLES.forgotten += 1
 
 
 def _make_room() -> None:
@@ -125,9 +126,12 @@ def _make_room() -> None:
     """
     with TABLES.lock, RESTING:
         _forget_nodes()
-        if TABLES.used * NODE_BYTES > SETTINGS.graph_memory:
-            gc.collect()  # what has cycles, such as a network that was dropped, may hold the rest
-            forget_unused()
+    if TABLES.used * NODE_BYTES > SETTINGS.graph_memory:
+        # What has cycles, such as a network that was dropped, may hold the rest. Not under the lock: finalizers may wait for threads.
+        gc.collect()
+        forget_unused()
+    else:
+        TABLES.forgotten += 1
 
 
 def _forget_nodes() -> None:
@@ -148,7 +152,6 @@ def _forget_nodes() -> None:
     if not all(kept):
         TABLES.generation += 1
     TABLES.count = TABLES.used = len(tables) + sum(weight.nodes for weight in TABLES.weights)
-    TABLES.forgotten += 1
 
 
 @fragment

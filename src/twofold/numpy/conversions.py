@@ -24,7 +24,7 @@ def asfortranarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     return asarray(a, dtype, "F")
 
 
-def require(a: ArrayLike, dtype: DTypeLike = None, requirements: str | Sequence[str] | None = None) -> ndarray:
+def require(a: ArrayLike, dtype: DTypeLike = None, requirements: str | Sequence[str] | None = None, *, like: object = None) -> ndarray:
     """The array itself if it meets the requirements, else a copy.
 
     Parameters
@@ -35,6 +35,8 @@ def require(a: ArrayLike, dtype: DTypeLike = None, requirements: str | Sequence[
         The data type; that of ``a`` if None.
     requirements
         NumPy's names of flags: ``"C"``, ``"F"``, ``"A"``, ``"W"``, ``"O"`` and ``"E"``.
+    like
+        Has no effect.
 
     Returns
     -------

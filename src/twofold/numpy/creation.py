@@ -210,9 +210,14 @@ def asarray(
         found = whole_of(a) if a.__class__ is flatiter else a
     else:
         found = array(a, dtype, copy=copy, device=device, ctx=ctx)
-    if order in ("C", "F") and isinstance(a, ndarray) and copy is None and not found.flags[order]:
-        return found.copy()
-    return found
+    if order is None:
+        return found
+    np.array(0, order=order)  # raises NumPy's errors
+    if order.upper() not in ("C", "F") or not isinstance(a, ndarray) or copy or found.flags[order.upper()]:
+        return found
+    if copy is False:
+        raise ParameterError("asarray: an array in that memory order would be a copy", f"order={order!r}", "allow one: copy=None")
+    return found.copy()
 
 
 def operand(a: ArrayLike, device: Device | None = None) -> ndarray:

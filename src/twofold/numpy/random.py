@@ -17,7 +17,7 @@ from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name
 from .array import ndarray
-from .fallback import attribute, by_numpy, within_device
+from .fallback import attribute, by_numpy, first_by_position, within_device
 from .short_calls import short_draw
 from .traced_draws import OF_STATE, traced_draw
 
@@ -55,6 +55,11 @@ class _Draws:
             return found
         made = vars(self)[name] = drawing(found, name)  # later look-ups find it
         return made
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "_numpys":  # NumPy's have no others, and one that is only kept would change no stream
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} that can be set")
+        super().__setattr__(name, value)
 
     # without this, copies and pickles would be made of the functions that `__getattr__` keeps
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,14 +103,16 @@ def default_rng(seed: Any = None) -> Generator:
 
 def drawing(function: Any, name: str) -> Callable[..., Any]:
     """A sampling function with our arrays as arguments and results; ``device`` (or ``ctx``) selects the device of the results."""
+    place, names = names_from_out(function)
 
     @named(name, f"As NumPy's ``{name}``, from its stream; the result is on ``device``, else the current one.\n\n{function.__doc__}")
     def draw(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
-        # a list or NumPy array is shuffled itself, not a copy of it
-        if name in IN_PLACE and args and not isinstance(args[0], Array):
-            return function(*args, **options)
+        if name in IN_PLACE:
+            args = first_by_position(args, options)
+            # a list or NumPy array is shuffled itself, not a copy of it
+            if not args or not isinstance(args[0], Array):
+                return function(*args, **options)
         if "out" not in options and args and isinstance(args[-1], ndarray):
-            place, names = names_from_out(function)
             args, options = args[:place], dict(zip(names, args[place:], strict=False)) | options
         if name not in OF_STATE and runs_again():
             with within_device(device, ctx):

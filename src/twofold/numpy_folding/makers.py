@@ -1,14 +1,14 @@
 """NumPy's functions that make arrays, with folding arrays for large results, and arrays of `twofold.numpy` where a GPU is the context."""
 
 import copy
-import inspect
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import names_from_out
 from ..device import ENTERED, Device
 from . import buffers, flat, folding_operators, methods  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
@@ -184,19 +184,13 @@ class Grid(_Grid):
         return folded(found) if type(found) is NDARRAY and found.size >= LEAST else found
 
 
-@cache
-def place_of_out(function: Callable[..., object]) -> int:
-    """Where a method of generators takes ``out``, the last of its arguments, by position."""
-    names = list(inspect.signature(function).parameters)
-    return names.index("out") if "out" in names else len(names)
-
-
 def draw(function: Callable[..., object]) -> Callable[..., object]:
     """A generator's function, or a method of a generator's class."""
+    place, names = names_from_out(function)
 
     @wraps(function)
     def drawn(*args: object, **options: object) -> object:
-        if args and type(args[-1]) is FoldingArray and len(args) > (place := place_of_out(function)):
+        if names and args and type(args[-1]) is FoldingArray and len(args) > place:
             args, options = args[:place], options | {"out": args[place]}
         if "out" in options:
             out = options["out"]

@@ -255,7 +255,7 @@ def copysign(xp, lhs, rhs):
 
 
 # ±|lhs|: the slope of the absolute value times the sign that is put on it; nothing changes with the size of rhs
-copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None))
+copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(xp.to_float(lhs)) * xp.copysign(xp.ones_like(dout), rhs), None))
 
 
 @compare(c="{0} == {1}", python="eq", symbol=symbol_names("equal"), sparse_rule=OPERATORS["equal"])

@@ -33,7 +33,8 @@ def modf(x: ArrayLike) -> tuple[ndarray, ndarray]:
     """The fractional and the integral part, both with the operand's sign."""
     a = operand(x)
     whole = function_of("trunc")(a)
-    return a - whole, whole
+    # of infinity, NumPy's fraction is 0
+    return chosen(function_of("isinf")(a), function_of("copysign")(0.0, a), a - whole), whole
 
 
 @form_of(np.frexp)
