@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from time import sleep
 
 import numpy as np
 import pytest
@@ -342,6 +343,7 @@ def test_other_threads_can_empty_the_tables_while_one_records(mode, clear):
     def drop():
         while not stop:
             clear()
+            sleep(1e-4)  # else the other thread waits for the lock most of the time
 
     task = in_thread(drop)
     try:
