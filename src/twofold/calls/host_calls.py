@@ -21,6 +21,8 @@ from ..ops import joining
 A = TypeVar("A", bound=Array)
 #: What NumPy says of shapes that no memory has room for; its exception is a ValueError like any other.
 TOO_LARGE = re.compile("too big|too large|Maximum allowed")
+#: The names of the argument of NumPy's functions that is written to.
+WRITTEN = ("a", "arr", "dst", "x")
 #: Classes of values that hold no arrays.
 ATOMS = frozenset({bool, int, float, complex, str, type(None)})
 #: Functions that order elements. They get bfloat16 as float32: its own comparison leaves NaN anywhere.
@@ -119,6 +121,11 @@ def names_from_out(function: Callable[..., object]) -> tuple[int, list[str]]:
     names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     place = names.index("out") if "out" in names else len(names)
     return place, names[place:]
+
+
+def first_by_position(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The positional arguments of a function that writes to its first one, which is taken from the options if it is named there."""
+    return args or tuple([options.pop(name) for name in WRITTEN if name in options])
 
 
 def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any], itself: type[Array] | None = None) -> Any:

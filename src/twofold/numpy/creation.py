@@ -210,14 +210,13 @@ def asarray(
         found = whole_of(a) if a.__class__ is flatiter else a
     else:
         found = array(a, dtype, copy=copy, device=device, ctx=ctx)
-    if order is None:
-        return found
-    np.array(0, order=order)  # raises NumPy's errors
-    if order.upper() not in ("C", "F") or not isinstance(a, ndarray) or copy or found.flags[order.upper()]:
-        return found
-    if copy is False:
-        raise ParameterError("asarray: an array in that memory order would be a copy", f"order={order!r}", "allow one: copy=None")
-    return found.copy()
+    if order is not None:
+        np.array(0, order=order)  # raises NumPy's errors
+        if order.upper() in ("C", "F") and isinstance(a, ndarray) and not copy and not found.flags[order.upper()]:
+            if copy is False:
+                raise ParameterError("asarray: an array in that memory order would be a copy", f"order={order!r}", "pass copy=None")
+            return found.copy()
+    return found
 
 
 def operand(a: ArrayLike, device: Device | None = None) -> ndarray:

@@ -48,17 +48,10 @@ WRITES_FIRST: dict[str, tuple[int, str] | None] = {
     "putmask": (2, "values"),
     "shuffle": None,
 }
-#: The names of their first argument.
-WRITTEN = ("a", "arr", "dst", "x")
 #: Functions that only read dtypes: no array is copied to the host for them.
 ASKS_DTYPES = frozenset({"can_cast", "common_type", "min_scalar_type", "promote_types", "result_type", "isdtype"})
 #: Functions that are passed on unwrapped: they set or print NumPy's state, and `errstate` and `printoptions` are context managers.
 PLAIN_FUNCTIONS = frozenset({"errstate", "geterr", "seterr", "printoptions", "set_printoptions", "get_printoptions", "show_config", "info"})
-
-
-def first_by_position(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-    """The positional arguments of a function that writes to its first one, which is taken from the options if it is named there."""
-    return args or tuple([options.pop(name) for name in WRITTEN if name in options])
 
 
 def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: dict[str, Any], *, writes: int | None = None) -> Any:
@@ -194,7 +187,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
         if "overwrite_input" in options:
             options["overwrite_input"] = False
         if writes is not None:
-            args = first_by_position(args, options)
+            args = host_calls.first_by_position(args, options)
         if device is ctx is None:  # the usual case, without three functions of a context
             return by_numpy(function, args, options, writes=writes)
         # results of a call without arrays are put on the current device

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import names_from_out
+from ..calls.host_calls import first_by_position, names_from_out
 from ..errors import OperatorError
 from ..imperative.array import Array
 from ..imperative.trace import runs_again
@@ -17,7 +17,7 @@ from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name
 from .array import ndarray
-from .fallback import attribute, by_numpy, first_by_position, within_device
+from .fallback import attribute, by_numpy, within_device
 from .short_calls import short_draw
 from .traced_draws import OF_STATE, traced_draw
 
