@@ -28,7 +28,7 @@ def test_a_module_prints_its_state_and_its_arrays():
 
 
 def test_all_kinds_of_modules_print_before_they_are_bound():
-    buckets = mx.mod.BucketingModule(lambda key: (classifier(), ("data",), ("softmax_label",)), 5)
+    buckets = mx.mod.BucketingModule(lambda key: (classifier(), ("data",), ("softmax_label",)), 5, context=mx.cpu())
     chain = mx.mod.SequentialModule()
     assert repr(buckets) == "BucketingModule(bound=False, initialized=False, context=cpu(0), data=[data], outputs=[softmax_output])"
     assert "bound: False" in buckets._repr_html_()
