@@ -85,6 +85,13 @@ def test_generators_have_no_attributes_that_would_change_nothing():
     with pytest.raises(AttributeError, match="'Generator' object has no attribute 'state'"):
         np.random.default_rng(0).state = {}
 
+    class Named(np.random.RandomState):
+        def __init__(self, name):
+            super().__init__(0)
+            self.name = name
+
+    assert Named("x").name == "x"
+
 
 def test_memory_orders_that_are_none_and_orders_without_a_copy():
     x = np.arange(6.0).reshape(2, 3).T

@@ -57,7 +57,8 @@ class _Draws:
         return made
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name != "_numpys":  # NumPy's have no others, and one that is only kept would change no stream
+        # NumPy's have no others, unlike classes derived from them, and one that is only kept would change no stream
+        if name != "_numpys" and type(self) in (Generator, RandomState):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} that can be set")
         super().__setattr__(name, value)
 
