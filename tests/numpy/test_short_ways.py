@@ -101,3 +101,14 @@ def test_memory_orders_that_are_none_and_orders_without_a_copy():
         np.asarray(x, order="C", copy=False)
     assert np.asarray(x, order="f") is x
     assert np.require(x, requirements="F", like=None) is x
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_draws_with_an_argument_too_many_are_refused(size):
+    x, generator = np.arange(float(size)), np.random.default_rng(0)
+    for draw in (lambda: np.random.permutation(5, x), lambda: generator.permutation(5, 0, x), lambda: generator.random(3, float, None, x)):
+        with pytest.raises(TypeError, match="argument"):
+            draw()
+    out = np.zeros(3)
+    assert generator.random(3, float, out) is out
+    assert out.all()

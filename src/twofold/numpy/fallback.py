@@ -174,16 +174,14 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     """A NumPy function wrapped for our arrays."""
     name = function.__name__
     writes = 0 if name in WRITES_FIRST else None
-    place, names = host_calls.names_from_out(function)
+    with_out = host_calls.naming_out(function)
 
     @wraps(function, updated=())
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
         # `by_numpy` writes to ``out`` by that name alone, and NumPy reads the other arguments in memory that it must not overwrite
-        if place < len(args) <= place + len(names) and options.keys().isdisjoint(names):
-            options |= zip(names, args[place:], strict=False)
-            args = args[:place]
+        args, options = with_out(args, options)
         if "overwrite_input" in options:
             options["overwrite_input"] = False
         if writes is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import first_by_position, names_from_out
+from ..calls.host_calls import first_by_position, naming_out
 from ..errors import OperatorError
 from ..imperative.array import Array
 from ..imperative.trace import runs_again
@@ -104,7 +104,7 @@ def default_rng(seed: Any = None) -> Generator:
 
 def drawing(function: Any, name: str) -> Callable[..., Any]:
     """A sampling function with our arrays as arguments and results; ``device`` (or ``ctx``) selects the device of the results."""
-    place, names = names_from_out(function)
+    with_out = naming_out(function)
 
     @named(name, f"As NumPy's ``{name}``, from its stream; the result is on ``device``, else the current one.\n\n{function.__doc__}")
     def draw(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
@@ -113,8 +113,8 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
             # a list or NumPy array is shuffled itself, not a copy of it
             if not args or not isinstance(args[0], Array):
                 return function(*args, **options)
-        if "out" not in options and args and isinstance(args[-1], ndarray):
-            args, options = args[:place], dict(zip(names, args[place:], strict=False)) | options
+        if args and isinstance(args[-1], ndarray):
+            args, options = with_out(args, options)
         if name not in OF_STATE and runs_again():
             with within_device(device, ctx):
                 return traced_draw(function, args, options, is_written=name in IN_PLACE)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import names_from_out
+from ..calls.host_calls import naming_out
 from ..device import ENTERED, Device
 from . import buffers, flat, folding_operators, methods  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
@@ -186,12 +186,12 @@ class Grid(_Grid):
 
 def draw(function: Callable[..., object]) -> Callable[..., object]:
     """A generator's function, or a method of a generator's class."""
-    place, names = names_from_out(function)
+    with_out = naming_out(function)
 
     @wraps(function)
     def drawn(*args: object, **options: object) -> object:
-        if names and args and type(args[-1]) is FoldingArray and len(args) > place:
-            args, options = args[:place], options | {"out": args[place]}
+        if args and type(args[-1]) is FoldingArray:
+            args, options = with_out(args, options)
         if "out" in options:
             out = options["out"]
             found = function(*args, **(options | {"out": out.shown() if type(out) is FoldingArray else out}))
