@@ -19,7 +19,7 @@ def _cells(count, group):
 
 
 def _read(np, weights):
-    """The places (r, k) along an axis that regions read, all of one number, and the weights there (r, bins, k)."""
+    """The places (r, k) along an axis that regions read, the same number for each, and the weights there (r, bins, k)."""
     # a region reads few of an axis's pixels: others would be multiplied by zeros. What fills up the places has the weight 0
     is_read = (weights != 0).any(axis=1)
     count = int(is_read.sum(axis=1).max())

@@ -48,12 +48,10 @@ def _softmax_gradient(xp, dout, out, axis, temperature, valid=None):
     # the sum over a row of 16-bit products is taken in float32
     wide = "float64" if xp.dtype_of(out) == "float64" else "float32"
     d, y = xp.cast(dout, wide), xp.cast(out, wide)
-    if valid is None:
-        product = d * y
-        return _scaled(product - y * xp.sum(product, axis=axis, keepdims=True), temperature)
     # the result is 0 beyond the length, but 0 times an infinite gradient would be NaN, for the whole row
-    product = xp.where(valid, d * y, 0)
-    return _scaled(xp.where(valid, product - y * xp.sum(product, axis=axis, keepdims=True), 0), temperature)
+    product = d * y if valid is None else xp.where(valid, d * y, 0)
+    found = product - y * xp.sum(product, axis=axis, keepdims=True)
+    return _scaled(found if valid is None else xp.where(valid, found, 0), temperature)
 
 
 def _valid(xp, logits, length, axis):

@@ -84,7 +84,8 @@ def _in_order(place):
 
     def rule(onnx, node, data):
         axis = node.bound_op.params["axis"] % len(data.shape)
-        count = onnx.ints([node.bound_op.params.get("first") or data.shape[axis]])
+        first = node.bound_op.params.get("first")
+        count = onnx.ints([data.shape[axis] if first is None else first])
         (given,) = onnx.in_dtype("int32", data) if data.dtype == "bool" else (data,)
         # ONNX has no sort, but the largest n of n elements are given in order; bools cannot be compared there
         found = onnx.TopK(given, count, axis=axis, largest=int(node.bound_op.params["descending"]), outputs=2)
