@@ -10,6 +10,10 @@ import pytest
 import twofold as mx
 from twofold import autograd, nd
 from twofold.config import SETTINGS
+from twofold.graph.build import apply
+from twofold.graph.ir import Application, leaf, topological
+from twofold.graph.rewrite import lower
+from twofold.opdef.registry import NAMES
 
 COUNT = 100_000
 
@@ -68,6 +72,42 @@ def test_poisson_draws_with_array_parameters_use_both_methods():
     x = drawn("sample_poisson", [0.5, 20.0], shape=COUNT)
     expect_moments(x[0], 0.5, 0.5, 2)
     expect_moments(x[1], 20, 20, 0.05)
+
+
+@pytest.mark.parametrize("lam", [0.1, 1.3, 9.99, 10.0, 12.5, 300.0])
+def test_poisson_draws_of_large_arrays_have_the_right_shares(lam):
+    x = drawn("sample_poisson", np.full(COUNT, lam), dtype="float64")
+    expect_moments(x, lam, lam, 1 / lam)
+    shares = np.bincount(x.astype(int)) / COUNT
+    for k in np.flatnonzero(shares):
+        p = math.exp(k * math.log(lam) - lam - math.lgamma(k + 1))
+        # of about a hundred shares none is off by more than this
+        assert abs(shares[k] - p) < 5 * math.sqrt(p / COUNT) + 2 / COUNT
+
+
+def test_means_without_distribution_do_not_disturb_the_others():
+    """They are rejected in all rounds, and must not take the place of rejected elements that are drawn again."""
+    means = np.tile([math.nan, math.inf, 20.0, 1e20], COUNT // 4)
+    x = drawn("sample_poisson", means, dtype="float64").reshape(-1, 4)
+    expect_moments(x[:, 2], 20, 20, 0.05)
+    expect_moments((x[:, 3] - 1e20) / 1e10, 0, 1)
+    assert (x[:, 1] == math.inf).all()
+    shapes = np.tile([math.nan, math.inf, 20.0, 1e9], COUNT // 4)
+    x = drawn("sample_gamma", shapes, np.ones(shapes.size), dtype="float64").reshape(-1, 4)
+    expect_moments(x[:, 2], 20, 20, 6 / 20)
+    expect_moments(x[:, 3] - 1e9, 0, 1e9)
+    assert np.isnan(x[:, 0]).all()
+    assert (x[:, 1] == math.inf).all()
+
+
+@pytest.mark.parametrize(("name", "arrays", "most"), [("poisson", 1, 6), ("gamma", 2, 4), ("negative_binomial", 2, 10)])
+def test_few_words_are_drawn_for_each_element(name, arrays, most):
+    """Rounds after the first are computed for rejected elements only: all rounds for all would draw 16 to 50 words each."""
+    count = 1_000_000
+    parameters = [leaf(k, (count,), "float32") for k in range(arrays)]
+    graph = topological(lower([apply(NAMES["_sample_" + name].bind(), (*parameters, leaf("rng", (6,), "uint64")))]))
+    words = [math.prod(n.shape) for n in graph if isinstance(n, Application) and n.bound_op.op.title == "random_bits"]
+    assert count <= sum(words) < most * count
 
 
 def test_negative_binomial_draws_have_the_right_moments():
@@ -134,8 +174,6 @@ def test_consecutive_draws_differ():
 def test_changing_parameters_recompiles_nothing():
     op = mx.nd.random_normal
     op(loc=0.5, scale=1.5, shape=(7,)).asnumpy()
-    from twofold.opdef.registry import NAMES
-
     before = len(NAMES["_random_normal"].bound_ops)
     for k in range(5):
         op(loc=0.25 * k, scale=1.5 + k, shape=(7,)).asnumpy()
