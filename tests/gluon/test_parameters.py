@@ -254,3 +254,25 @@ def test_a_fork_beside_an_initialization_does_not_wait_and_its_child_initializes
         waiting.may_end.set()
         made.result()
     assert layer(nd.ones((1, 3))).asnumpy().tolist() == [[6, 6]]
+
+
+@pytest.mark.parametrize("shape", [(-1, 3), (2, -1), (-1, -1)])
+def test_unknown_sizes_may_be_minus_1(shape) -> None:
+    param = Parameter("w", shape=shape, allow_deferred_init=True)
+    param.initialize(mx.init.One())
+    param.shape = (2, 3)
+    param._finish_deferred_init()
+    assert param.data().shape == (2, 3)
+
+
+def test_parameters_without_axes_are_0_d_with_numpy_shapes() -> None:
+    """Shapes and numbers are those of MXNet 1.9.1, whose initializers write ``arr[:]`` there."""
+    with mx.util.np_shape(True):
+        param = Parameter("t", shape=(), init=mx.init.Constant(2))
+        param.initialize()
+        assert (param.shape, param.data().shape, param.grad().shape) == ((), (), ())
+        param.set_data(nd.array(3))
+        with autograd.record():
+            total = (nd.ones((2, 3)) * param.data()).sum()
+        total.backward()
+        assert (param.data().asscalar(), param.grad().asscalar(), param.grad().shape) == (3, 6, ())

@@ -432,3 +432,16 @@ def test_complex_numbers_are_no_elements_of_real_arrays():
     with pytest.warns(np.exceptions.ComplexWarning):
         x[:] = np.array([1j, 2])
     assert x.asnumpy().tolist() == [0, 2]
+
+
+def test_flatten_keeps_the_sizes_of_empty_arrays():
+    for shape, expected in (((0, 3), (0, 3)), ((0, 3, 2), (0, 6)), ((2, 0, 3), (2, 0)), ((), (1, 1))):
+        assert nd.ones(shape).flatten().shape == expected
+
+
+def test_arrays_without_axes_are_written_as_a_whole_and_shown_in_few_digits():
+    # as MXNet 1.9.1 under `np_shape`
+    a = nd.ones(())
+    a[:] = 1.1
+    assert a.shape == ()
+    assert repr(a) == f"\n1.1\n<NDArray  @{a.context}>"

@@ -186,7 +186,7 @@ class Parameter(CheckedAttributes):
         return old is None or (len(old) == len(shape) and all(a in (0, b) for a, b in zip(old, shape, strict=True)))
 
     def _own_shape(self, data: Array | np.ndarray) -> tuple[int, ...]:
-        """The shape of an array of this parameter. A 0-d parameter is stored in arrays of shape (1,)."""
+        """The shape of an array of this parameter. Those of 0-d ones have one axis, which `mx.np` hides, except under `np_shape`."""
         # MXNet's files have no arrays without axes.
         return () if self._shape == () and data.size == 1 else tuple(data.shape)
 
@@ -281,7 +281,7 @@ class Parameter(CheckedAttributes):
         try:
             with Scope(False, None), separate_windows():
                 # with gradients, else threads that record meanwhile would record nothing; but a subclass's `_init_grad` looks at the arrays
-                array = data if data.shape else data.reshape((1,))  # layers compute with arrays of `mx.nd`
+                array = data.reshape((() if is_np_shape() and not self._is_numpy else (1,)) if self._shape == () else data.shape)
                 self._copies = Copies(array, ctx_list, self._stype, self._grad_stype, self._is_numpy, None if is_own else self._grad_req)
                 if is_own:
                     self._init_grad()

@@ -1,5 +1,6 @@
 """``NDArray``, the array of ``mx.nd``: MXNet's semantics on a cell. `operators` and `methods` attach its operators and other methods."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -267,9 +268,7 @@ class NDArray(Array, metaclass=NDArrayType):
 
     def flatten(self, inplace: bool = False) -> "NDArray":
         """The array in two dimensions, (first size, product of the others); with ``inplace`` a view."""
-        rows = self.shape[:1] or (1,)
-        # an empty first axis does not divide anything
-        return self._reshaped((*rows, self.size // rows[0] if rows[0] else 0), inplace)
+        return self._reshaped((*(self.shape[:1] or (1,)), math.prod(self.shape[1:])), inplace)
 
     def squeeze(self, axis: int | Sequence[int] | None = None, inplace: bool = False) -> "NDArray":
         """The array without axes of size 1 (the given ones, or all); with ``inplace`` a view."""
@@ -359,7 +358,7 @@ class NDArray(Array, metaclass=NDArrayType):
 
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape))
-        return f"\n{self.asnumpy()}\n<{type(self).__name__} {shape} @{self.context}>"
+        return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
 
     __str__ = __repr__
 

@@ -105,5 +105,9 @@ class MXNetIndexer(Indexer):
         """``x[index]``."""
         return x if _is_whole(index) else super().get(x, index)
 
+    def put(self, x: Array, index: object, value: object) -> None:
+        """``x[index] = value``; ``x[:]`` of an array without axes, too, is the array itself."""
+        super().put(x, ... if not x.shape and _is_whole(index) else index, value)
+
 
 INDEXER = MXNetIndexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False, takes_whole=True))
