@@ -123,3 +123,20 @@ def test_a_kernel_of_the_wrong_rank_is_rejected_by_name():
 def test_padding_is_never_the_maximum():
     y = nd.Pooling(nd.array([[[-3.0, -2.0]]]), kernel=(2,), pad=(1,)).asnumpy()
     np.testing.assert_array_equal(y, [[[-3, -2, -2]]])
+
+
+@pytest.mark.parametrize("tile", [(2, 3), (1, 1), (16, 12)])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_number_that_is_not_finite_changes_the_mean_of_its_own_tile_only(tile, bad):
+    (rows, columns), (down, across) = tile, (3, 2)
+    image = np.arange(2 * down * rows * across * columns, dtype="float32").reshape(1, 2, down * rows, across * columns)
+    image[0, 1, rows, columns] = bad
+    expected = image.reshape(1, 2, down, rows, across, columns).mean(axis=(3, 5), dtype="float64")
+    assert np.isfinite(expected).sum() == 2 * down * across - 1
+    x = nd.array(image)
+    x.attach_grad()
+    with autograd.record():
+        found = nd.contrib.AdaptiveAvgPooling2D(x, output_size=(down, across))
+    found.backward()
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), np.full(image.shape, 1 / (rows * columns)), rtol=1e-6)

@@ -10,6 +10,10 @@ Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_od
 Like = Annotated[Operand | None, Input(present=("mode", "like"), own_dtype=True)]
 
 
+#: Pixels of a tile up to which sums of windows are faster than means of one axis after the other.
+LARGEST_WINDOW = 128
+
+
 def _check_image(name, shape):
     if len(shape) != 4 or 0 in shape[2:]:
         raise ShapeError(f"{name}: needs images", shape, "pass data (n, c, h, w) with at least one pixel")
@@ -23,6 +27,17 @@ def _cells(xp, size, number, dtype):
     at = xp.iota(size=size, dtype="int64")
     inside = xp.logical_and(xp.greater_equal(at, start), xp.less(at, stop))
     return xp.cast(inside, dtype) / xp.cast(stop - start, dtype)
+
+
+def _tile_means(xp, x, rows, columns):
+    """Means over tiles of ``rows`` x ``columns`` pixels that cover images (n, c, h, w)."""
+    n, c, height, width = x.shape
+    number = height // rows, width // columns
+    if rows * columns <= LARGEST_WINDOW:
+        sums = xp.window_sum(x, kernel=(rows, columns), stride=(rows, columns), before=(0, 0), number=number)
+        return sums / (rows * columns)
+    lines = xp.mean(xp.reshape(x, shape=(n, c, number[0], rows, width)), axis=3)
+    return xp.mean(xp.reshape(lines, shape=(n, c, *number, columns)), axis=4)
 
 
 @op("_contrib_AdaptiveAvgPooling2D", real=True)
@@ -40,6 +55,9 @@ def adaptive_average(xp, data, *, output_size: Shape = ()):
     if (height, width) == (1, 1):
         return xp.mean(data, axis=(2, 3), keepdims=True)
     x = xp.upcast(data)
+    if data.shape[2] % height == data.shape[3] % width == 0:
+        # two to four times as fast as the products, in which a number that is not finite also reaches the means of other cells
+        return xp.downcast(_tile_means(xp, x, data.shape[2] // height, data.shape[3] // width), data)
     rows, columns = (_cells(xp, n, m, xp.dtype_of(x)) for n, m in zip(data.shape[2:], (height, width), strict=True))
     # the mean over a cell is one along each axis: two matrix products compute all cells
     return xp.downcast(xp.matmul(rows, xp.matmul(x, xp.matrix_transpose(columns))), data)
@@ -48,7 +66,15 @@ def adaptive_average(xp, data, *, output_size: Shape = ()):
 @adaptive_average.sample
 def _(draw):
     image = draw.real((2, 2, 5, 7))
-    return [draw(image), draw(image, output_size=(2, 3)), draw(image, output_size=(7, 9))]
+    tiled = draw.real((1, 2, 6, 4))
+    large = draw.real((1, 1, 24, 20))
+    return [
+        draw(image),
+        draw(image, output_size=(2, 3)),
+        draw(image, output_size=(7, 9)),
+        draw(tiled, output_size=(2, 2)),
+        draw(large, output_size=(2, 1)),
+    ]
 
 
 def _to(even, up):
