@@ -1,6 +1,7 @@
 """Properties and methods of `NDArray`, and the functions that are not operators."""
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -445,3 +446,11 @@ def test_arrays_without_axes_are_written_as_a_whole_and_shown_in_few_digits():
     a[:] = 1.1
     assert a.shape == ()
     assert repr(a) == f"\n1.1\n<NDArray  @{a.context}>"
+
+
+@pytest.mark.parametrize("convert", [float, int, complex, operator.index, lambda x: [1, 2, 3][x]])
+def test_numbers_of_several_elements_raise_the_errors_of_python_and_of_mxnet(convert):
+    with pytest.raises(TypeError):
+        convert(nd.array([1, 2], dtype="int32"))
+    with pytest.raises(ValueError, match="not a scalar"):
+        nd.array([1, 2]).asscalar()

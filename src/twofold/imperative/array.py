@@ -11,7 +11,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for, gpu_count
 from ..device import CPU, Device, interned
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import AutogradError, DTypeError, InvalidValue, NotAnArray, ParameterError, ShapeError
+from ..errors import AutogradError, DTypeError, InvalidValue, NotAnArray, ParameterError, ShapeError, WrongArgument
 from ..extension_points import shown_in_notebooks
 from ..graph.ir import Application
 from ..opdef import Op
@@ -180,14 +180,14 @@ class Array(Viewable):
         if v.__class__ is PLAIN and v.size == 1:
             return v.reshape(-1)[0]
         if self.size != 1:
-            raise ParameterError("The current array is not a scalar", f"shape {self.shape}", "index it first, or reduce it, as mean() does")
+            raise WrongArgument("The current array is not a scalar", f"shape {self.shape}", "index it first, or reduce it, as mean() does")
         return host_of(self).reshape(-1)[0]
 
     def item(self, *index: int) -> Any:
         """An element as a Python scalar; without an index the array must have size 1."""
         if not index and np.prod(self.shape) != 1:
             what = "can only convert an array of size 1 to a Python scalar"
-            raise ParameterError(what, f"shape {self.shape}", "pass an index, or reduce it first, as mean() does")
+            raise WrongArgument(what, f"shape {self.shape}", "pass an index, or reduce it first, as mean() does")
         return host_of(self).item(*index)
 
     def tolist(self) -> Any:
