@@ -19,6 +19,7 @@ from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 from . import bfloat16_products, integer_products, sparse_products, window_reductions
 from .column_sums import column_sums, split
 from .copies import packed
+from .lapack import LIBRARY
 from .products import is_small, multiply
 from .scatter import add_at
 from .sorting import comparable, first_places, stable_order
@@ -178,7 +179,7 @@ class NumpyNamespace(Referenced):
     @staticmethod
     def by_reference(name, *operands, **params):
         """The reference itself; results in row-major order."""
-        found = REFERENCES[name].function(np, *operands, **params)
+        found = REFERENCES[name].function(LIBRARY, *operands, **params)
         if isinstance(found, (tuple, list)):
             return [np.asarray(part, order="C") for part in found]
         return np.asarray(found, order="C")

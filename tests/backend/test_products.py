@@ -14,7 +14,7 @@ from twofold import gluon, nd
 from twofold.backend import workers
 from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
-from twofold_numpy import products, threads
+from twofold_numpy import lapack, products, threads
 from twofold_numpy.blas import blas
 from twofold_numpy.jit import handoff
 from twofold_numpy.jit.availability import is_installed
@@ -231,6 +231,17 @@ def test_blas_has_one_thread_within_a_product_and_its_own_outside():
             assert library.get_threads() == 1
         assert library.get_threads() == 1
     assert library.get_threads() == 2
+
+
+def test_blas_has_one_thread_within_a_factorization_of_small_matrices(monkeypatch):
+    library, seen = blas(), []
+    monkeypatch.setattr(np.linalg, "cholesky", lambda a: seen.append((len(a), library.get_threads())) or a)
+    monkeypatch.setattr(lapack.LIBRARY, "linalg", lapack._LinearAlgebra())
+    for size in (3, lapack.LARGEST, lapack.LARGEST + 1):
+        nd.linalg.potrf(nd.eye(size)).wait_to_read()
+    assert seen == [(3, 1), (lapack.LARGEST, 1), (lapack.LARGEST + 1, 2)]
+    assert library.get_threads() == 2
+    assert issubclass(lapack.LIBRARY.linalg.LinAlgError, ValueError)
 
 
 def test_a_setting_that_somebody_changes_within_a_product_stays():
