@@ -80,6 +80,20 @@ def _best(np, one, two):
     return tuple(np.where(later, b, a) for a, b in zip(one, two, strict=True))
 
 
+#: The bits of a key that are a place.
+_PLACE = (1 << 32) - 1
+
+
+def _with_places(np, values, places):
+    """The values and their places; of up to 32 bits both in one integer, so that the maximum is that of the values, at its first place."""
+    if values.dtype.itemsize > 4:
+        return values, places
+    # the bits of floats are in the order of the floats if all but the sign of negative ones are inverted; adding 0 makes -0 positive
+    bits = (values.astype("float32") + np.float32(0)).view("int32")
+    ordered = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
+    return ((ordered.astype("int64") << 32) | (~places & _PLACE),)
+
+
 def _doubled(np, table, axis, step):
     """Maxima over windows twice as long, from those that begin at each pixel."""
     count = table[0].shape[axis] - step
@@ -100,7 +114,7 @@ def _region_maxima(np, data, rois, *, pooled_size, spatial_scale, places):
     # a maximum ignores NaN, as comparisons in C do
     lines = (np.where(np.isnan(x), -np.inf, x).astype(x.dtype),)
     if places:
-        lines += (np.broadcast_to(np.arange(h * w).reshape(h, w, 1), x.shape),)
+        lines = _with_places(np, lines[0], np.broadcast_to(np.arange(h * w).reshape(h, w, 1), x.shape))
     shape = (r, *pooled_size)
     image = np.broadcast_to(image[:, None, None], shape)
     high, wide = (np.broadcast_to(_level(np, *ends), shape) for ends in ((top, bottom), (left, right)))
@@ -115,6 +129,8 @@ def _region_maxima(np, data, rois, *, pooled_size, spatial_scale, places):
             chosen = (high == i) & (wide == j) & ~empty
             if chosen.any():
                 out[chosen] = _window_maxima(np, table, image[chosen], [e[chosen] for e in ends], 2**i, 2**j)[-1]
+    if places and len(lines) == 1:
+        out = np.where(out == -1, -1, ~out & _PLACE)
     return np.ascontiguousarray(np.moveaxis(out, 3, 1))
 
 
