@@ -11,9 +11,11 @@ import twofold as mx
 from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.graph.build import apply
-from twofold.graph.ir import Application, leaf, topological
+from twofold.graph.ir import Application, applies, leaf, topological
 from twofold.graph.rewrite import lower
 from twofold.opdef.registry import NAMES
+from twofold.ops.ordering import shuffle
+from twofold.ops.primitive_reduce import argsort
 
 COUNT = 100_000
 
@@ -164,6 +166,24 @@ def test_equal_seeds_give_equal_draws_deferred_or_not(name, monkeypatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
     np.testing.assert_array_equal(drawn(name, shape=(300,), **params), first)
     assert (drawn(name, shape=(300,), seed=8, **params) != first).any()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 1 << 10, COUNT])
+def test_a_shuffle_is_a_permutation_by_one_sort(count):
+    graph = topological(lower([apply(shuffle.bind(), (leaf(0, (count,), "float32"), leaf(1, (6,), "uint64")))]))
+    # which takes three times as long as sorting words that contain the places
+    assert not any(applies(node, argsort) for node in graph)
+    x = drawn("shuffle", np.arange(count))
+    np.testing.assert_array_equal(np.sort(x), np.arange(count))
+    assert count < 10 or abs(np.corrcoef(x, np.arange(count))[0, 1]) < 4 / math.sqrt(count)
+
+
+def test_all_orders_of_three_slices_are_drawn_equally_often():
+    mx.random.seed(7)
+    draws = [tuple(nd.random.shuffle(nd.arange(3)).asnumpy()) for _ in range(3000)]
+    counts = np.unique(draws, axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    assert max(abs(counts - 500)) < 4 * math.sqrt(500)
 
 
 def test_consecutive_draws_differ():

@@ -92,9 +92,13 @@ def _(draw):
 @op("_shuffle", "_npi_shuffle", "shuffle", random=True, keeps_shape=True)
 def shuffle(xp, data, rng):
     """The slices along the first axis in random order, that of one random word per slice."""
-    # of 64 bits: two equal words, whose slices would keep their order, are as good as impossible
-    words = xp.random_bits(rng, shape=data.shape[:1])
-    return xp.take(data, xp.argsort(words, axis=0), axis=0)
+    count = data.shape[0]
+    words = xp.random_bits(rng, shape=(count,))
+    # The lowest bits of a word are replaced by the slice's number: the sorted words contain the order, and sorting takes a third of the
+    # time of `argsort`. Of a million slices 44 random bits are left, so that two equal ones, whose slices keep their order, are rare.
+    lowest = (1 << max(count - 1, 0).bit_length()) - 1
+    keys = words - xp.bitwise_and(words, lowest) + xp.iota(size=count, dtype="uint64")
+    return xp.take(data, xp.astype(xp.bitwise_and(xp.sort(keys, axis=0), lowest), dtype="int64"), axis=0)
 
 
 shuffle.sample(lambda draw: draw(draw.real((5, 2)), gradient=False))
