@@ -183,7 +183,7 @@ class Parameter(CheckedAttributes):
     def _is_compatible(self, shape: Sequence[int]) -> bool:
         """Whether a shape agrees with the known sizes."""
         old = self._shape
-        return old is None or (len(old) == len(shape) and all(a in (0, b) for a, b in zip(old, shape, strict=True)))
+        return old is None or (len(old) == len(shape) and all(a in (0, -1, b) for a, b in zip(old, shape, strict=True)))
 
     def _own_shape(self, data: Array | np.ndarray) -> tuple[int, ...]:
         """The shape of an array of this parameter. Those of 0-d ones have one axis, which `mx.np` hides, except under `np_shape`."""
@@ -281,7 +281,7 @@ class Parameter(CheckedAttributes):
         try:
             with Scope(False, None), separate_windows():
                 # with gradients, else threads that record meanwhile would record nothing; but a subclass's `_init_grad` looks at the arrays
-                array = data.reshape((() if is_np_shape() and not self._is_numpy else (1,)) if self._shape == () else data.shape)
+                array = data.reshape(() if self._shape == () and is_np_shape() and not self._is_numpy else data.shape or (1,))
                 self._copies = Copies(array, ctx_list, self._stype, self._grad_stype, self._is_numpy, None if is_own else self._grad_req)
                 if is_own:
                     self._init_grad()

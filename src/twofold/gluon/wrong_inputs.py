@@ -27,11 +27,11 @@ def is_size(n: object) -> bool:
 
 
 def checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape as a tuple, in which unknown sizes, -1 under ``npx.set_np``, are 0."""
+    """A shape as a tuple, with unknown sizes as 0, or -1 under ``npx.set_np``."""
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not all(map(is_size, sizes)):
         raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
-    return tuple([max(n, 0) for n in sizes])
+    return sizes
 
 
 def check_sizes(layer: object, *, unknown: int = 0, **sizes: object) -> None:
