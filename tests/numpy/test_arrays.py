@@ -384,3 +384,12 @@ def test_bfloat16_with_nan_is_ordered_as_float32(name):
     want = ORDERING[name](numpy, values)
     numpy.testing.assert_allclose(found.asnumpy().astype(want.dtype), want, rtol=2**-8)
     assert found.dtype.name == ("bfloat16" if want.dtype == numpy.float32 else want.dtype.name)
+
+
+@pytest.mark.parametrize("name", ["add", "sqrt", "divmod", "matmul", "hypot"])
+def test_a_ufunc_describes_itself_as_numpys(name):
+    ours, numpys = getattr(np, name), getattr(numpy, name)
+    for attribute in ("nin", "nout", "nargs", "ntypes", "types", "signature", "identity"):
+        assert getattr(ours, attribute) == getattr(numpys, attribute), attribute
+    dtypes = (numpy.dtype("float32"),) * numpys.nin + (None,) * numpys.nout
+    assert ours.resolve_dtypes(dtypes) == numpys.resolve_dtypes(dtypes)

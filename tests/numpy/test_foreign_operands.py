@@ -45,7 +45,7 @@ class Named:
         return numpy.ones(2)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        return f"{ufunc.__name__} {method} {len(inputs)}"
+        return f"{ufunc.__name__} {method} {len(inputs)} {sorted(options) if method == '__call__' else ''}"
 
     def __array_function__(self, function, types, args, options):
         return function.__name__
@@ -87,6 +87,8 @@ OBJECTS = [
     "np.arange(2) + Named()",
     "np.add(np.arange(2), Named())",
     "np.sqrt(Named())",
+    "np.multiply.outer(np.arange(2), Named())",
+    "divmod(np.arange(2), Named())",
     "np.add.reduce(Named())",
     "np.sum(Named())",
     "np.concatenate([Named(), Named()])",

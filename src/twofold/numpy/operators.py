@@ -380,11 +380,11 @@ def _attach_products(op: Op) -> None:
 
 
 def _divmod(self: ndarray, other: Any) -> Any:
-    return (self // other, self % other) if is_array_like(other) else NotImplemented
+    return (self // other, self % other) if is_array_like(other) else with_object(divmod, (self, other), False)
 
 
 def _rdivmod(self: ndarray, other: Any) -> Any:
-    return (other // self, other % self) if is_array_like(other) else NotImplemented
+    return (other // self, other % self) if is_array_like(other) else with_object(divmod, (self, other), True)
 
 
 def attach() -> None:

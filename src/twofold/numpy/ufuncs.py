@@ -57,6 +57,7 @@ class ufunc:  # NumPy's name
         self._numpys, self._op = numpys, _ops().get(numpys.__name__)
         self._operands = numpys.nin if numpys.nout == 1 else 0
         self.nin, self.nout, self.nargs, self.identity = numpys.nin, numpys.nout, numpys.nargs, numpys.identity
+        self.types, self.ntypes, self.signature, self.resolve_dtypes = numpys.types, numpys.ntypes, numpys.signature, numpys.resolve_dtypes
         self.__name__ = self.__qualname__ = numpys.__name__
         by_numpy = f"``numpy.{numpys.__name__}``, computed on the host, without a gradient.\n\n{numpys.__doc__}"
         self.__doc__ = by_numpy if self._op is None else self._op.doc.strip()
@@ -118,9 +119,9 @@ class ufunc:  # NumPy's name
         except UnsupportedDType:
             if is_recorded(inputs) and any(isinstance(v, np.ndarray) and v.dtype == object for v in inputs):
                 return self._numpys(*map(objects_of, inputs))  # object by object, which are recorded
-            return by_numpy(
-                self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None} | {"casting": casting}
-            )
+            # only what was given: an operand's method `__array_ufunc__` sees the options
+            given = {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None}
+            return by_numpy(self._numpys, inputs, given if casting == "same_kind" else given | {"casting": casting})
         targets = out if isinstance(out, tuple) else (out,) * (out is not None)
         # of several results ``out`` may hold arrays for the first ones only
         targets += (None,) * (len(results) - len(targets))
@@ -199,7 +200,10 @@ class ufunc:  # NumPy's name
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
         """Apply the function to all pairs of elements of two arrays."""
         given: Any = A, B
-        a, b = given if A.__class__ is ndarray is B.__class__ else operands(A, B)
+        try:
+            a, b = given if A.__class__ is ndarray is B.__class__ else operands(A, B)
+        except UnsupportedDType:
+            return by_numpy(self._numpys.outer, given, options)
         # the axes of the first array come before those of the second, so that broadcasting makes all pairs
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
