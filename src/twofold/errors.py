@@ -17,6 +17,7 @@
     │   ├── NotSupported (NotImplementedError)  a value that NumPy takes and MXNet's function does not
     │   ├── ZeroStep (ZeroDivisionError)        a range whose step is 0
     │   ├── NoSamples (ZeroDivisionError)       a training step of a batch of size 0
+    │   ├── ZeroWeights (ZeroDivisionError)     a weighted mean whose weights add up to 0
     │   ├── TooLarge (OverflowError)            a number too large for the computer's integers
     │   ├── UnknownKey (KeyError)               a key or name that a table does not have
     │   ├── ShapesNotInferred                   shapes of a block's parameters that do not follow from its inputs
@@ -163,6 +164,10 @@ class NotSupported(ParameterError, NotImplementedError):
 
 class NoSamples(ParameterError, ZeroDivisionError):
     """A training step of a batch without samples, by whose number gradients are divided."""
+
+
+class ZeroWeights(ParameterError, ZeroDivisionError):
+    """A weighted mean whose weights add up to 0."""
 
 
 class ZeroStep(ParameterError, ZeroDivisionError):

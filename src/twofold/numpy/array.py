@@ -29,7 +29,7 @@ from ..imperative.transfer import on_device
 from ..imperative.views import AXES_REVERSED, ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
-from ..opdef import BoundOp, filled_shape, normalized_axes, order_of_axes, swapped_axes
+from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
 from ..ops import primitive_arithmetic, primitive_shape
 
 
@@ -265,8 +265,10 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
 
     def transpose(self, *axes: int | Sequence[int] | None) -> "ndarray":
         """A view with the axes in the given order, reversed by default."""
-        given: Any = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
-        return self._permuted_view(None if given is None else order_of_axes(self.ndim, *map(index, given)))
+        given: Any = axes[0] if len(axes) == 1 else axes or None
+        return self._permuted_view(
+            None if given is None else order_of_axes(self.ndim, *(map(index, given) if given.__class__ is tuple else integers(given)))
+        )
 
     def _permuted_view(self, order: Sequence[int] | None) -> "ndarray":
         if order is None:  # a derived class may have another `T`

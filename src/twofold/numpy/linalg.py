@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from inspect import signature
 from operator import index
-from string import ascii_letters
 from types import FunctionType
 from typing import Any, SupportsIndex, TypeVar
 
@@ -22,13 +21,14 @@ from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
-from ..opdef import Op, normalized_axis
-from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
+from ..opdef import Op, distinct_axes, normalized_axis
+from ..ops import determinants, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
 from . import shapes
-from .array import Out, ndarray
+from .array import ndarray
 from .creation import broadcast_view, eye, operand, operands, zeros
 from .eigenpairs import eigenpairs
 from .fallback import attribute, by_numpy
+from .linear import multi_dot as multi_dot
 from .linear import outer as outer
 from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
@@ -36,7 +36,7 @@ from .parts import concatenate
 from .reductions import max, min, run, sum
 from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
 from .short_calls import short_call, short_form
-from .ufuncs import chosen, deliver, function_of
+from .ufuncs import chosen, function_of
 
 __all__ = [*np.linalg.__all__]
 
@@ -212,29 +212,6 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
     return result.copy() if n == 1 else result  # type: ignore[union-attr]
 
 
-def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
-    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer than two.
-    """
-    if len(arrays) < 2:
-        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "pass more")
-    matrices = operands(*arrays)
-    # as one sum of products: einsum chooses the order
-    letters = ascii_letters[: len(matrices) + 1]
-    terms = [letters[k : k + 2] for k in range(len(matrices))]
-    if matrices[0].ndim == 1:
-        terms[0] = letters[1]
-    if matrices[-1].ndim == 1:
-        terms[-1] = letters[-2]
-    ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
-    result = run(einsum.einstein_sum, *matrices, subscripts=f"{','.join(terms)}->{ends}")
-    return deliver(result, out)
-
-
 # decompositions
 
 
@@ -397,10 +374,16 @@ def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) 
 
 
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> ndarray:
-    """Norm of vectors along an axis (of the flattened array if None); the array API's name."""
+    """Norm of vectors along axes (of the flattened array if None); the array API's name."""
     a = operand(x)
-    result = norm(a.reshape(-1) if axis is None else a, ord, axis)
-    return result if not keepdims else result.reshape([1] * a.ndim) if axis is None else norm(a, ord, axis, True)
+    axes = tuple(range(a.ndim)) if axis is None else distinct_axes(axis, a.ndim)
+    if len(axes) == 1:
+        return norm(a, ord, axes[0], keepdims)
+    # the axes as one: of two, `norm` would take the norms of matrices
+    rest = [k for k in range(a.ndim) if k not in axes]
+    merged = a.transpose([*rest, *axes]).reshape([a.shape[k] for k in rest] + [math.prod([a.shape[k] for k in axes])])
+    result = norm(merged, ord, -1)
+    return result.reshape([1 if k in axes else n for k, n in enumerate(a.shape)]) if keepdims else result
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> ndarray:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from operator import attrgetter, index
 from string import ascii_lowercase, ascii_uppercase
@@ -14,7 +15,7 @@ from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError, UnsupportedDType
 from ..imperative.cell import HOST
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
-from ..opdef import normalized_axis
+from ..opdef import integers, normalized_axis
 from ..ops.einsum import einstein_sum as sum_of_products
 from ..ops.einsum import explicit_terms
 from .array import Out, ndarray
@@ -68,9 +69,10 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> nd
         If the sizes of paired axes differ.
     """
     x, y = operands(a, b)
-    if isinstance(axes, int):
-        axes = (range(x.ndim - axes, x.ndim), range(axes))
-    left, right = [[normalized_axis(k, v.ndim) for k in ([s] if isinstance(s, int) else s)] for v, s in zip((x, y), axes, strict=True)]
+    pairs: Any = axes
+    with suppress(TypeError):  # unless it is a number
+        pairs = range(x.ndim - index(pairs), x.ndim), range(index(pairs))
+    left, right = [[normalized_axis(k, v.ndim) for k in integers(s)] for v, s in zip((x, y), pairs, strict=True)]
     if [x.shape[k] for k in left] != [y.shape[k] for k in right]:
         raise ShapeError("shape-mismatch for sum", f"axes {left} of {x.shape}, {right} of {y.shape}", "make the sizes equal")
     free, others = [k for k in range(x.ndim) if k not in left], [k for k in range(y.ndim) if k not in right]
@@ -188,6 +190,29 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
         ) from None
     result = f"->{texts.pop()}" if len(lists) > len(arrays) else ""
     return ",".join(texts) + result, arrays
+
+
+def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
+    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two.
+    """
+    if len(arrays) < 2:
+        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "pass more")
+    matrices = operands(*arrays)
+    # as one sum of products: einsum chooses the order
+    letters = (ascii_lowercase + ascii_uppercase)[: len(matrices) + 1]
+    terms = [letters[k : k + 2] for k in range(len(matrices))]
+    if matrices[0].ndim == 1:
+        terms[0] = letters[1]
+    if matrices[-1].ndim == 1:
+        terms[-1] = letters[-2]
+    ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
+    result = run(sum_of_products, *matrices, subscripts=f"{','.join(terms)}->{ends}")
+    return deliver(result, out)
 
 
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:

@@ -19,7 +19,7 @@ from ..imperative.tape import tls
 from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Shape
 from ..signal_handlers import unless_signalled
-from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_tricks
+from . import linalg, linear, means, reductions, selecting, shapes, sort_order, stride_tricks
 from .array import Out, ndarray, ndarrayElement
 from .creation import read_only
 from .fallback import by_numpy
@@ -32,7 +32,8 @@ from .ufuncs import function_of
 
 #: Functions that become methods directly: their first argument is the array.
 METHODS = {
-    reductions: "all any argmax argmin cumprod cumsum max mean min prod std sum var",
+    means: "mean std var",
+    reductions: "all any argmax argmin cumprod cumsum max min prod sum",
     selecting: "clip nonzero round take",
     sort_order: "argsort",
     shapes: "diagonal repeat trace",

@@ -13,7 +13,7 @@ from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
-from . import archives, constructor, conversions, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order
+from . import archives, constructor, conversions, creation, fixed_sizes, linear, means, parts, reductions, selecting, shapes, sort_order
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
@@ -23,7 +23,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (archives, constructor, conversions, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order)
+MODULES = (archives, constructor, conversions, creation, fixed_sizes, linear, means, parts, reductions, selecting, shapes, sort_order)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:

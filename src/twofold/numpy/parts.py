@@ -1,6 +1,7 @@
 """Functions of ``twofold.np`` that split arrays into views of parts, and join arrays."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +17,26 @@ from .shapes import atleast_1d, atleast_2d, atleast_3d, moveaxis
 from .ufuncs import deliver
 
 
+def _number_or_places(indices_or_sections: Any) -> int | list[int]:
+    """The number of parts to split into, or the places to split at."""
+    try:
+        len(indices_or_sections)
+    except TypeError:
+        return int(indices_or_sections)
+    return [int(k) for k in indices_or_sections]
+
+
 def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
     """Views of parts along an axis: a number of them, whose sizes differ by at most one, or split at the given indices."""
     x = operand(ary)
     at = normalized_axis(axis, x.ndim)
     size = x.shape[at]
-    if isinstance(indices_or_sections, (int, np.integer)):
-        count = int(indices_or_sections)
+    places = _number_or_places(indices_or_sections)
+    if isinstance(places, int):
+        count = places
         if count < 1:
             raise ParameterError("number sections must be larger than 0.", str(count), "pass 1 or more")
         places = [k * (size // count) + min(k, size % count) for k in range(1, count)]
-    else:
-        places = [int(k) for k in indices_or_sections]
     edges = zip([0, *places], [*places, size], strict=True)
     return [x[(slice(None),) * at + (slice(i, j),)] for i, j in edges]
 
@@ -40,15 +49,18 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 
     ParameterError
         If the axis cannot be divided into that number of equal parts.
     """
-    size = operand(ary).shape[axis]
-    if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
+    size, parts = operand(ary).shape[axis], _number_or_places(indices_or_sections)
+    if isinstance(parts, int) and size % parts:
         raise ParameterError("array split does not result in an equal division", f"{size} into {indices_or_sections}", "use array_split")
     return array_split(ary, indices_or_sections, axis)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
     """`split` along the second axis; vectors along their only axis."""
-    return split(ary, indices_or_sections, 1 if operand(ary).ndim > 1 else 0)
+    ndim = operand(ary).ndim
+    if not ndim:
+        raise ShapeError("hsplit only works on arrays of 1 or more dimensions", "()", "reshape it")
+    return split(ary, indices_or_sections, 1 if ndim > 1 else 0)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:

@@ -5,6 +5,7 @@ functions that a transform traces and runs again (see `traced_draws`).
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..calls.host_calls import first_by_position, naming_out
 from ..errors import OperatorError
 from ..imperative.array import Array
-from ..imperative.trace import runs_again
+from ..imperative.trace import is_followed, runs_again
 from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name
@@ -23,6 +24,8 @@ from .traced_draws import OF_STATE, traced_draw
 
 #: Methods that write to their first argument.
 IN_PLACE = frozenset({"shuffle"})
+#: Methods that take NumPy's scalars for numbers, but not arrays without axes, which totals are here.
+OF_NUMBERS = frozenset({"multivariate_normal", "permutation"})
 #: What NumPy and libraries ask of a bit generator, beside its methods.
 OF_BIT_GENERATORS = frozenset({"capsule", "lock", "seed_seq", "state"})
 
@@ -127,7 +130,21 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
         with within_device(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
-    return short_draw(draw, function, writes=name in IN_PLACE)
+    made = short_draw(draw, function, writes=name in IN_PLACE)
+    return _given_numbers(made) if name in OF_NUMBERS else made
+
+
+def _given_numbers(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """A sampling function that is given numbers in place of arrays without axes."""
+
+    def number_of(value: Any) -> Any:
+        return value.item() if isinstance(value, Array) and not value.ndim and not is_followed(value) else value
+
+    @wraps(draw)
+    def call(*args: object, **options: object) -> Any:
+        return draw(*map(number_of, args), **{key: number_of(value) for key, value in options.items()})
+
+    return call
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, means, tests, cumulative sums.
+"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, tests, cumulative sums. `means` has the means.
 
 ``dtype`` is the dtype to compute in, ``out`` an array to write to, ``where`` selects elements, ``initial`` is the starting value; all as
 in NumPy.
@@ -25,11 +25,11 @@ from ..imperative.views import GAPS
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named
-from ..ops import numpy_reduction, primitive_reduce, primitive_shape
+from ..ops import primitive_reduce, primitive_shape
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
-from .creation import broadcast_view, full_like, operand, operands
+from .creation import full_like, operand
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
 
@@ -39,7 +39,7 @@ def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
     return apply_op(op, *arrays, cls=ndarray, **params)
 
 
-def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool], ndarray]:
+def reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool], ndarray]:
     """The function ``(array, axis, keepdims) -> array`` of a reduction; ``to_places`` if its result without an axis is a position."""
     # parsed parameters, by axis and keepdims: a repeated reduction costs one look-up
     bound_ops: dict[tuple[Axis, bool], BoundOp] = {}
@@ -101,7 +101,7 @@ def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:
     return root, order[axes[0]] if isinstance(axis, int) else tuple([order[k] for k in axes])
 
 
-def _ready(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
+def ready_operand(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """The operand of a reduction, cast to the dtype to compute in, which is at least as wide as that of ``out``."""
     x = a if a.__class__ is ndarray else operand(a)
     if dtype is None and isinstance(out, (ndarray, np.ndarray)):
@@ -137,7 +137,7 @@ def _axis(axis: Any) -> Axis:
     return tuple(axis) if isinstance(axis, list) else index(axis)
 
 
-def _axis_of(x: ndarray, axis: Axis, is_mean: bool = False) -> Axis:
+def axis_of(x: ndarray, axis: Axis, is_mean: bool = False) -> Axis:
     """The axes of a reduction, which may be 0 or -1 for a 0-d array. NumPy allows that for all reductions but means."""
     if axis is None:
         return None
@@ -148,7 +148,7 @@ def _axis_of(x: ndarray, axis: Axis, is_mean: bool = False) -> Axis:
 
 
 def _total(op: Op, name: str, neutral: int, combine: str, noun: str) -> Callable[..., ndarray]:
-    reduced = _reducer(op)
+    reduced = reducer(op)
 
     @named(name, f"{noun} of elements along axes (all if ``axis`` is None); small integers and bools are combined in 64 bits.")
     def total(
@@ -160,10 +160,10 @@ def _total(op: Op, name: str, neutral: int, combine: str, noun: str) -> Callable
         initial: Scalar | None = None,
         where: ArrayLike = True,
     ) -> ndarray:
-        x = _ready(a, dtype, out)
+        x = ready_operand(a, dtype, out)
         if where is not True:
             x = chosen(where, x, neutral)  # masked elements become the neutral one, which changes no result
-        result = reduced(x, _axis_of(x, axis), bool(keepdims))
+        result = reduced(x, axis_of(x, axis), bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
         return deliver(result if initial is None else function_of(combine)(result, _initial(initial, result)), out, "unsafe")
@@ -175,14 +175,14 @@ sum, prod = _total(primitive_reduce.sum, "sum", 0, "add", "Sum"), _total(primiti
 
 
 def _extremum(op: Op, name: str, combine: str, worst: str, beyond: float) -> Callable[..., ndarray]:
-    reduced = _reducer(op)
+    reduced = reducer(op)
 
     @named(name, f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one.")
     def extremum(
         a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, initial: Scalar | None = None, where: ArrayLike = True
     ) -> ndarray:
-        x = _ready(a)
-        axis = _axis_of(x, axis)
+        x = ready_operand(a)
+        axis = axis_of(x, axis)
         start = None if initial is None else _initial(initial, x)
         if where is not True:
             if start is None:
@@ -214,14 +214,14 @@ def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False
 
 
 def _test(op: Op, name: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
-    reduced = _reducer(op)
+    reduced = reducer(op)
 
     @named(name, doc)
     def test(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True) -> ndarray:
-        x = _ready(a)
+        x = ready_operand(a)
         if where is not True:
             x = chosen(where, x.astype("bool", copy=False), neutral)
-        return deliver(reduced(x, _axis_of(x, axis), bool(keepdims)), out, "unsafe")
+        return deliver(reduced(x, axis_of(x, axis), bool(keepdims)), out, "unsafe")
 
     return test
 
@@ -231,13 +231,13 @@ all = _test(primitive_reduce.all, "all", True, "Whether all elements along axes 
 
 
 def _place(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
-    reduced = _reducer(op, to_places=True)
+    reduced = reducer(op, to_places=True)
 
     @named(name, doc)
     def place(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
-        x = _ready(a)
+        x = ready_operand(a)
         if axis is not None:
-            axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
+            axis = None if axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
         if x.size == 0:
             if axis is None or x.shape[axis] == 0:
                 raise ParameterError(f"attempt to get {name} of an empty sequence", str(x.shape), "pass at least one element")
@@ -257,112 +257,6 @@ argmin = _place(
 )
 
 
-# means
-
-_mean = _reducer(numpy_reduction.numpy_mean)
-
-
-def mean(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
-) -> ndarray:
-    """Arithmetic mean along axes (of all elements if ``axis`` is None); integers are averaged in float64."""
-    x = _ready(a, out=out)
-    if where is not True:
-        # the elements are counted by the mask, broadcast to the operand
-        counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
-        total = sum(
-            x if x.dtype.kind not in "biu" or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where
-        )
-        return deliver(function_of("divide")(total, counted).astype(total.dtype, copy=False), out, "unsafe")
-    if not _is_real(x, dtype):  # the operator is for real numbers
-        return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
-    along = _axis_of(x, axis, True)
-    if dtype is None:
-        return deliver(_mean(x, along, bool(keepdims)), out, "unsafe")
-    return deliver(run(numpy_reduction.numpy_mean, x, axis=along, keepdims=bool(keepdims), dtype=dtype_name(dtype)), out, "unsafe")
-
-
-def _dtype_param(dtype: DTypeLike) -> dict[str, Any]:
-    return {} if dtype is None else {"dtype": dtype_name(dtype)}
-
-
-def _is_real(x: ndarray, dtype: DTypeLike) -> bool:
-    return not x._dtype.startswith("complex") and (dtype is None or not dtype_name(dtype).startswith("complex"))
-
-
-def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
-    @named(name, doc)
-    def spread(
-        a: ArrayLike,
-        axis: Axis = None,
-        dtype: DTypeLike = None,
-        out: Out = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: ArrayLike = True,
-        mean: ArrayLike | None = None,
-        correction: float | None = None,
-    ) -> ndarray:
-        x = _ready(a)
-        ddof = ddof if correction is None else correction
-        if where is not True or mean is not None or not _is_real(x, dtype):
-            options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
-            return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
-        along = _axis_of(x, axis, True)
-        return deliver(run(op, x, axis=along, ddof=float(ddof), keepdims=bool(keepdims), **_dtype_param(dtype)), out, "unsafe")
-
-    return spread
-
-
-var = _spread(
-    numpy_reduction.numpy_var,
-    "var",
-    "Variance along axes: the sum of squared deviations, divided by the number of elements minus ``ddof`` (``correction``).",
-)
-std = _spread(numpy_reduction.numpy_std, "std", "Standard deviation along axes: the square root of `var`.")
-
-
-def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, *, keepdims: bool = False) -> Any:
-    """Weighted mean along axes.
-
-    Parameters
-    ----------
-    a
-        The elements.
-    axis
-        The axes; all if None.
-    weights
-        Of the shape of ``a``, or along ``axis``; equal weights if None.
-    returned
-        Whether to return the sums of the weights too.
-    keepdims
-        Keep the axes, with size 1.
-
-    Raises
-    ------
-    ParameterError
-        If the weights have the wrong shape.
-    """
-    x = _ready(a)
-    if weights is None:
-        result = mean(x, axis, keepdims=keepdims)
-        return (result, full_like(result, x.size / (result.size or 1))) if returned else result
-    w = operands(x, weights)[1]
-    if w.shape != x.shape:
-        if axis is None:
-            raise DTypeError("Axis must be specified when shapes of a and weights differ.", f"{w.shape} for {x.shape}", "pass axis")
-        if not isinstance(axis, int) or w.shape != (x.shape[axis],):
-            raise ParameterError(
-                "average: the weights have the wrong shape", f"{w.shape} for {x.shape}, axis {axis}", "pass one for each element"
-            )
-        w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
-    dtype = np.result_type(x.dtype, w.dtype, *([] if has_nan(x._dtype) else [np.float64]))
-    scale = sum(broadcast_view(w, x.shape), axis, dtype, keepdims=keepdims)
-    result = function_of("divide")(sum(x.astype(dtype) * w, axis, keepdims=keepdims), scale)
-    return (result, scale) if returned else result
-
-
 # cumulative sums and counts
 
 
@@ -377,7 +271,7 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out:
 
 
 def _scan(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike, out: Out) -> ndarray:
-    x = _ready(a, dtype, out)
+    x = ready_operand(a, dtype, out)
     x = x.reshape(-1) if axis is None or not x.ndim else x
     result = run(op, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
     return deliver(result if dtype is None else result.astype(dtype, copy=False), out, "unsafe")
@@ -412,7 +306,7 @@ def _cumulative(
 
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
     """Number of non-zero elements along axes."""
-    return sum(_ready(a).astype("bool", copy=False), axis, keepdims=keepdims)
+    return sum(ready_operand(a).astype("bool", copy=False), axis, keepdims=keepdims)
 
 
 # without NaN
@@ -422,26 +316,13 @@ def _without_nan(name: str, neutral: float, reduce: Callable[..., ndarray]) -> C
     @named(name, f"As `{reduce.__name__}`, with NaN as {neutral:g}.")
     @wraps(reduce)
     def function(a: ArrayLike, *args: object, **options: object) -> ndarray:
-        x = _ready(a)
+        x = ready_operand(a)
         return reduce(chosen(function_of("isnan")(x), neutral, x) if has_nan(x._dtype) else x, *args, **options)
 
     return function
 
 
 nansum, nanprod = _without_nan("nansum", 0, sum), _without_nan("nanprod", 1, prod)
-
-
-def nanmean(
-    a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
-) -> ndarray:
-    """Arithmetic mean along axes, ignoring NaN."""
-    x = _ready(a)
-    if not has_nan(x._dtype):
-        return mean(x, axis, dtype, out, keepdims, where=where)
-    counted = sum(~function_of("isnan")(x), axis, keepdims=keepdims, where=where)
-    total = nansum(x, axis, dtype, keepdims=keepdims, where=where)
-    # 0 / 0, which is NaN, where every element is NaN
-    return deliver(function_of("divide")(total, counted.astype(total.dtype)), out, "same_kind")
 
 
 # here, since `ufuncs` is a lower module and cannot import this one

@@ -10,11 +10,11 @@ from functools import lru_cache, wraps
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted
 from ..imperative.cell import PLAIN, is_view
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
-from ..opdef import BoundOp, broadcast_shapes, distinct_axes, moved_axes, normalized_axis
+from ..opdef import BoundOp, broadcast_shapes, distinct_axes, integers, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import creation, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
@@ -78,7 +78,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> ndarray:
     """A view with new axes of size 1 at the given positions of the result."""
     x = operand(a)
-    given = [axis] if isinstance(axis, int) else list(axis)
+    given = integers(axis)
     ndim = x.ndim + len(given)
     places, sizes = distinct_axes(given, ndim, "axis"), iter(x.shape)
     return x.reshape(tuple(1 if k in places else next(sizes) for k in range(ndim)))
@@ -97,7 +97,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
     ShapeError
         If the array cannot be broadcast to the shape.
     """
-    x, target = operand(array), (shape,) if isinstance(shape, int) else tuple(shape)
+    x, target = operand(array), integers(shape)
     if broadcast_shapes("broadcast_to", [x.shape, target]) != target:
         raise ShapeError("broadcast_to: cannot broadcast to this shape", f"{x.shape} to {target}", "only axes of size 1 can be broadcast")
     return broadcast_view(x, target)
@@ -187,8 +187,13 @@ def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object
     value = options.get("constant_values", 0)
     if mode != "constant" or not isinstance(value, (int, float)) or set(options) - {"constant_values"} or isinstance(pad_width, dict):
         return by_numpy(np.pad, (x, pad_width, mode), options)
-    width = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
-    return run(primitive_shape.pad, x, width=tuple(map(tuple, width)), value=value)
+    width = np.asarray(pad_width)
+    # as NumPy does, before the operator, which only finds out when it runs
+    if width.dtype.kind != "i":
+        raise DTypeError("`pad_width` must be of integral type.", str(width.dtype), "pass integers")
+    if width.size and width.min() < 0:
+        raise ParameterError("index can't contain negative values", str(pad_width), "pass 0 or more")
+    return run(primitive_shape.pad, x, width=tuple(map(tuple, np.broadcast_to(width, (x.ndim, 2)).tolist())), value=value)
 
 
 # by positions

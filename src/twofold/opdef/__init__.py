@@ -31,6 +31,7 @@ from .shapes import (
     checked_index,
     distinct_axes,
     filled_shape,
+    integers,
     moved_axes,
     normalized_axes,
     normalized_axis,

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import index
+from typing import Any, SupportsIndex
 
 from ..errors import IndexingError, ParameterError, ShapeError
 
@@ -45,6 +47,17 @@ def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
     return axis + ndim if axis < 0 else axis
 
 
+def integers(given: SupportsIndex | Iterable[SupportsIndex]) -> Shape:
+    """One integer or several, such as axes or sizes, as a tuple of Python's. An array without axes counts as one."""
+    several: Any = given
+    if given.__class__ is not tuple:
+        try:
+            return (index(several),)
+        except TypeError:  # they are several, or no integers
+            pass
+    return tuple(map(index, several))
+
+
 def normalized_axes(axis: int | Iterable[int] | None, ndim: int) -> Shape:
     """Axes counted from the front, sorted, each once; None means all. An array without axes takes 0 and -1 too, as NumPy's ``sum`` does."""
     if axis is None or (ndim == 0 and axis in (0, -1, (0,), (-1,))):
@@ -60,7 +73,7 @@ def distinct_axes(axis: int | Iterable[int], ndim: int, name: str = "axis") -> S
     ShapeError
         If one is out of range or named twice.
     """
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    given = integers(axis)
     axes = tuple([normalized_axis(a, ndim, name) for a in given])
     if len(set(axes)) < len(axes):
         raise ShapeError(f"{name} names an axis twice", str(given), "name each axis once")

@@ -13,8 +13,9 @@ from ...opdef import broadcast_shapes, normalized_axis
 from ..array import ndarray
 from ..creation import broadcast_view, operand, zeros_like
 from ..forms import form_of
+from ..means import mean
 from ..parts import concatenate, stack
-from ..reductions import max, mean, min
+from ..reductions import max, min
 from ..shapes import expand_dims, moveaxis
 from ..ufuncs import chosen
 from .statistics import median

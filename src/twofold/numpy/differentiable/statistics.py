@@ -18,7 +18,8 @@ from ..creation import broadcast_view, operand, operands
 from ..fallback import by_numpy
 from ..forms import form_of
 from ..linear import dot
-from ..reductions import all, average, cumprod, cumsum, max, min, sum
+from ..means import average
+from ..reductions import all, cumprod, cumsum, max, min, sum
 from ..selecting import diff, take_along_axis
 from ..shapes import elements_at
 from ..sort_order import sort
