@@ -268,3 +268,19 @@ def test_the_gradient_of_nan_to_num_is_that_of_what_stays():
         total = (np.nan_to_num(z * 1).real * np.array([1.0, 2.0, 3.0])).sum()
     total.backward()
     assert z.grad.tolist() == [1, 0, 3]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "text", ["x + s", "s * x", "np.subtract(s, x)", "x / s", "np.where(m, x, s)", "np.where(m, s, x)", "x == s", "np.clip(x, s, None)"]
+)
+@pytest.mark.parametrize(
+    "scalar", [0.3 + 1j, numpy.complex64(0.3 + 1j), numpy.complex128(0.3 + 1j)], ids=["Python", "complex64", "complex128"]
+)
+@pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
+def test_complex_scalars_of_numpys_widen_arrays_and_pythons_do_not(monkeypatch, elements, scalar, text, dtype):
+    monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+    x, m = numpy.array([0.0, 1.1, 3.0, 0.3]).astype(dtype), numpy.array([True, False, True, False])
+    found, want = (eval(text, {"np": xp, "x": xp.array(x), "m": xp.array(m), "s": scalar}) for xp in (np, numpy))
+    assert found.dtype == want.dtype
+    numpy.testing.assert_allclose(found.asnumpy(), want, rtol=1e-6 if want.dtype == "complex64" else 1e-14)

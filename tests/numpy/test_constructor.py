@@ -156,3 +156,12 @@ def test_a_vector_over_other_buffers_is_a_copy():
     assert type(np.frombuffer(memory, ">i2", 4)) is numpy.ndarray
     with pytest.raises(ValueError, match="smaller than requested"):
         np.frombuffer(memory, float, 9)
+
+
+def test_an_array_does_not_become_one_of_a_derived_class():
+    class Tagged(np.ndarray):
+        pass
+
+    for given in ({"dtype": Tagged}, {"type": Tagged}):
+        with pytest.raises(ValueError, match="derived class"):
+            np.ones(3).view(**given)

@@ -72,6 +72,7 @@ AVERAGES = [
     "np.average(t, (2, 0), np.arange(15).reshape(5, 3), keepdims=True)",
     "np.average(t, (-1, 1), np.arange(20).reshape(5, 4), True)[1]",
     "np.average(z, (0, 1), np.arange(12).reshape(3, 4))",
+    "np.var(m * 3, 0, int)",
 ]
 
 
@@ -96,6 +97,7 @@ REFUSED = [
     "np.expand_dims(m, 1.0)",
     "np.split(m, total + 2)",
     "np.hsplit(m[0, 0], 2)",
+    "np.std(m, 0, int)",
 ]
 
 

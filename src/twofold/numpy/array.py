@@ -215,6 +215,9 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         """
         if dtype is ndarray or type is ndarray:  # NumPy's way to leave a class derived from it
             return self._view()
+        if isinstance(dtype, ndarrayType) or isinstance(type, ndarrayType):
+            todo = "keep the array in an attribute of an object, or run the script by `python -m twofold run --numpy`"
+            raise ParameterError("view: an array does not become one of a derived class", repr(dtype or type), todo)
         if (is_shape := isinstance(dtype, (int, tuple))) or type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
             what = "a shape is no dtype" if is_shape else "memory cannot be reinterpreted as another type"
             todo = "use reshape for a view of another shape" if is_shape else "use astype, or view of asnumpy()"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import HALVES, dtype_name, has_nan
+from ..dtype import HALVES, dtype_name, has_nan, is_float
 from ..errors import DTypeError, ParameterError, ZeroWeights
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
@@ -72,7 +72,8 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
     ) -> ndarray:
         x = ready_operand(a)
         ddof = ddof if correction is None else correction
-        if where is not True or mean is not None or not _is_real(x, dtype):
+        # NumPy computes with integers what is to be computed in them
+        if where is not True or mean is not None or not _is_real(x, dtype) or not (dtype is None or is_float(dtype_name(dtype))):
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
         along = axis_of(x, axis, True)

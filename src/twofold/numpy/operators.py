@@ -75,8 +75,13 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
         return float(value) if isinstance(value, float) else int(value)  # of a subclass, such as an enumeration
     if value.__class__ in NATIVE and like is not None and like.context is CPU and not isinstance(value, complex):
         return element_of(value)
-    # NumPy's complex scalars are weak, and Twofold's are not: given the narrow dtype they do not widen these arrays either
-    if isinstance(value, complex) and like is not None and like._dtype in ("float16", "float32", "complex64"):
+    # Python's complex numbers adopt the arrays' precision, as NumPy's scalars do not; operators know no weak complex numbers
+    if (
+        isinstance(value, complex)
+        and not isinstance(value, np.generic)
+        and like is not None
+        and like._dtype in ("float16", "float32", "complex64")
+    ):
         value = np.complex64(value)
     return operand(value, None if like is None else like.context)
 

@@ -63,7 +63,7 @@ def _wrapped(value: Any, other: Any) -> Any:
         If a Python integer is out of range of the other choice's dtype; up to NumPy 2.4 it wraps around instead.
     """
     if value.__class__ is complex and isinstance(other, ndarray):
-        return np.asarray(value, np.result_type(other.dtype, np.complex64))
+        return np.asarray(value, np.result_type(other.dtype, value))
     if value.__class__ is not int or 0 <= value < 128:  # every dtype holds these
         return value
     dtype = promote(name_of_operand(other if isinstance(other, NUMBERS) else operand(other)), "weaki")
