@@ -110,8 +110,7 @@ class MXNetError(RuntimeError):
         return f"{what_and_given}; {self.todo}" if self.todo else what_and_given
 
     def __str__(self) -> str:
-        # the built-in bases differ: KeyError quotes the message, and others add fields of their own
-        return str(self.args[0])
+        return str(self.args[0])  # the built-in bases differ: KeyError quotes the message, and others add fields of their own
 
     def __reduce__(self) -> tuple[object, ...]:
         # several built-in bases pickle their own arguments instead of these
