@@ -112,14 +112,21 @@ def test_what_numpy_refuses_is_refused_at_the_call(text):
 
 
 @pytest.mark.usefixtures("defer")
-@pytest.mark.parametrize("text", ["np.linalg.vector_norm(t, axis=(0, 2), ord=3)", "np.average(t, (2, 0), np.arange(15.0).reshape(5, 3))"])
-def test_reductions_over_several_axes_have_gradients(text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.linalg.norm(t, 3 * one, 1)",
+        "np.linalg.vector_norm(t, axis=(0, 2), ord=3)",
+        "np.average(t, (2, 0), np.arange(15.0).reshape(5, 3))",
+    ],
+)
+def test_norms_and_averages_have_gradients(text):
     names = operands_of(np)
     t, host = names["t"], operands_of(numpy)
     t.attach_grad()
     with autograd.record():
         y = eval(text, names)
-        total = (y * np.arange(1.0, y.size + 1)).sum()
+        total = (y.reshape(-1) * np.arange(1.0, y.size + 1)).sum()
     total.backward()
     step, want = 1e-6, numpy.empty_like(host["t"])
     for place in numpy.ndindex(want.shape):
@@ -128,7 +135,7 @@ def test_reductions_over_several_axes_have_gradients(text):
             moved = host["t"].copy()
             moved[place] += change
             y = eval(text, host | {"t": moved})
-            ends.append((y * numpy.arange(1.0, y.size + 1)).sum())
+            ends.append((y.reshape(-1) * numpy.arange(1.0, y.size + 1)).sum())
         want[place] = (ends[0] - ends[1]) / (2 * step)
     numpy.testing.assert_allclose(t.grad.asnumpy(), want, atol=1e-8)
 

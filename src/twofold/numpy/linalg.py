@@ -8,7 +8,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from inspect import signature
+from numbers import Real
 from operator import index
+from string import ascii_letters
 from types import FunctionType
 from typing import Any, SupportsIndex, TypeVar
 
@@ -22,21 +24,20 @@ from ..imperative.invoke import invoke
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef import Op, distinct_axes, normalized_axis
-from ..ops import determinants, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
+from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
 from . import shapes
-from .array import ndarray
+from .array import Out, ndarray
 from .creation import broadcast_view, eye, operand, operands, zeros
 from .eigenpairs import eigenpairs
 from .fallback import attribute, by_numpy
-from .linear import multi_dot as multi_dot
 from .linear import outer as outer
 from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
 from .parts import concatenate
-from .reductions import max, min, run, sum
+from .reductions import max, min, norm_along, run, sum
 from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
 from .short_calls import short_call, short_form
-from .ufuncs import chosen, function_of
+from .ufuncs import chosen, deliver, function_of
 
 __all__ = [*np.linalg.__all__]
 
@@ -212,6 +213,29 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
     return result.copy() if n == 1 else result  # type: ignore[union-attr]
 
 
+def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
+    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two.
+    """
+    if len(arrays) < 2:
+        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "pass more")
+    matrices = operands(*arrays)
+    # as one sum of products: einsum chooses the order
+    letters = ascii_letters[: len(matrices) + 1]
+    terms = [letters[k : k + 2] for k in range(len(matrices))]
+    if matrices[0].ndim == 1:
+        terms[0] = letters[1]
+    if matrices[-1].ndim == 1:
+        terms[-1] = letters[-2]
+    ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
+    result = run(einsum.einstein_sum, *matrices, subscripts=f"{','.join(terms)}->{ends}")
+    return deliver(result, out)
+
+
 # decompositions
 
 
@@ -336,9 +360,9 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
     if not x.size and ord in (1, 2, np.inf):
         return sum(x, whole, keepdims=keepdims)  # as in NumPy, a maximum of nothing is 0 here
     if ord is None or (len(whole) == 2 and ord in ("fro", "f")):
-        return _vector_norm(x, 2, whole, keepdims)
-    if len(whole) == 1 and isinstance(ord, (int, float)):
-        return _vector_norm(x, ord, whole, keepdims)
+        return norm_along(x, 2, whole, keepdims)
+    if len(whole) == 1 and isinstance(ord, Real):
+        return norm_along(x, float(ord), whole, keepdims)
     if len(whole) != 2 or ord not in MATRIX_NORMS:
         return by_numpy(np.linalg.norm, (x,), {"ord": ord, "axis": axis, "keepdims": keepdims})
     axes = [normalized_axis(k, x.ndim) for k in whole]
@@ -356,21 +380,6 @@ MATRIX_NORMS: dict[object, Callable[[ndarray], ndarray]] = {
     -2: lambda x: min(svdvals(x), -1),
     "nuc": lambda x: sum(svdvals(x), -1),
 }
-
-
-def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -> ndarray:
-    """The norm of the vectors along axes."""
-    # NumPy has the same special cases: they are faster and more accurate than powers
-    if ord == 2:
-        return function_of("sqrt")(sum(function_of("square")(a), axis, keepdims=keepdims))
-    size = function_of("absolute")(a)
-    if math.isinf(ord):
-        return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
-    if ord == 0:
-        return sum((size != 0).astype(a.dtype), axis, keepdims=keepdims)
-    if ord == 1:
-        return sum(size, axis, keepdims=keepdims)
-    return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> ndarray:

@@ -192,29 +192,6 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
     return ",".join(texts) + result, arrays
 
 
-def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
-    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer than two.
-    """
-    if len(arrays) < 2:
-        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "pass more")
-    matrices = operands(*arrays)
-    # as one sum of products: einsum chooses the order
-    letters = (ascii_lowercase + ascii_uppercase)[: len(matrices) + 1]
-    terms = [letters[k : k + 2] for k in range(len(matrices))]
-    if matrices[0].ndim == 1:
-        terms[0] = letters[1]
-    if matrices[-1].ndim == 1:
-        terms[-1] = letters[-2]
-    ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
-    result = run(sum_of_products, *matrices, subscripts=f"{','.join(terms)}->{ends}")
-    return deliver(result, out)
-
-
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
     """The polynomial with coefficients ``p`` (n,), highest power first, evaluated at ``x`` by Horner's method."""
     if isinstance(p, np.poly1d) or isinstance(x, np.poly1d):

@@ -1,9 +1,10 @@
-"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, tests, cumulative sums. `means` has the means.
+"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, tests, cumulative sums, norms. `means` has the means.
 
 ``dtype`` is the dtype to compute in, ``out`` an array to write to, ``where`` selects elements, ``initial`` is the starting value; all as
 in NumPy.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial, wraps
 from operator import index
@@ -307,6 +308,24 @@ def _cumulative(
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
     """Number of non-zero elements along axes."""
     return sum(ready_operand(a).astype("bool", copy=False), axis, keepdims=keepdims)
+
+
+# norms
+
+
+def norm_along(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -> ndarray:
+    """The norm of the vectors along axes, of an array of real numbers."""
+    # NumPy has the same special cases: they are faster and more accurate than powers
+    if ord == 2:
+        return function_of("sqrt")(sum(function_of("square")(a), axis, keepdims=keepdims))
+    size = function_of("absolute")(a)
+    if math.isinf(ord):
+        return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
+    if ord == 0:
+        return sum((size != 0).astype(a.dtype), axis, keepdims=keepdims)
+    if ord == 1:
+        return sum(size, axis, keepdims=keepdims)
+    return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
 # without NaN
