@@ -1,6 +1,7 @@
 """Every adapter in the repository keeps the backend protocol: the shipped conformance suite on NumPy, the array API and the fake."""
 
 from dataclasses import FrozenInstanceError
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from twofold.backend.kernel import Call
 from twofold.backend.protocol import Backend
 from twofold.dtype import FLOATS, INTEGERS
+from twofold.opdef import primitives
 from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_cases import REAL, cases
 from twofold_array_api import ArrayApiBackend
@@ -87,6 +89,18 @@ def test_a_wrong_dtype_is_found_and_named():
 def test_a_wrong_value_is_found_and_named():
     with pytest.raises(AssertionError, match=r"xp.negative\(int64\[2, 4\]\)"):
         conformance.check_primitive(NegatingBackend(), "negative", ("int64",))
+
+
+@each("name", [name for name in conformance.names() if not primitives()[name].view])
+def test_results_of_primitives_are_new_arrays_or_operands_themselves(name):
+    # what an interpreted operation gives is not copied again, unless it is an operand
+    backend = ADAPTERS["numpy"][0]
+    for case in cases(name):
+        operands = [backend.from_host(a, conformance.device_of(backend)) if isinstance(a, np.ndarray) else a for a in case.operands]
+        found = backend.quietly(partial(getattr(backend.xp, name), *operands, **case.params))
+        for result in found if isinstance(found, (tuple, list)) else (found,):
+            shared = [a for a in operands if isinstance(a, np.ndarray) and np.may_share_memory(a, result)]
+            assert all(a is result for a in shared)
 
 
 def test_every_primitive_has_cases():

@@ -95,8 +95,8 @@ def test_a_primitive_and_a_composite_are_one_file_each(tmp_path):
     (tree / "src/twofold/ops/probe_primitives.py").write_text(PRIMITIVES, encoding="utf-8")
     (tree / "src/twofold/ops/probe_composite.py").write_text(COMPOSITE, encoding="utf-8")
     said = generated_tests(tree, "probe", ["tests/ops/test_conformance.py", "tests/backend/test_conformance.py"])
-    # three probes, each: 11 checks and 2 other backends; the two primitives on each adapter; "probe" matches no other test
-    assert f"{3 * (11 + 2) + 2 * len(ADAPTERS)} cases" in said, said
+    # three probes, each: 11 checks and 2 other backends; the two primitives on each adapter and their memory; "probe" matches no other test
+    assert f"{3 * (11 + 2) + 2 * (len(ADAPTERS) + 1)} cases" in said, said
     assert "failed" not in said, said
 
 

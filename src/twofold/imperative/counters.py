@@ -18,6 +18,7 @@ class Counters:
         "kernels",
         "rebound",
         "recorded",
+        "resized",
         "windows",
     )
 

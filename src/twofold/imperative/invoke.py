@@ -17,6 +17,7 @@ from ..graph.ir import Application, Node, leaf
 from ..graph.tables import bound_tables
 from ..opdef import BoundOp, Op
 from ..opdef.conventions import operator_scalar
+from ..program.interpret import interpret_once, is_direct
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from ..strictness import tolerate
@@ -337,7 +338,11 @@ def _inline(bound_op: BoundOp, contents: Sequence[Operand], device: Device) -> l
     if found is None:
         bound_tables()  # tapes and windows limit the size of the tables when they begin; this operation has neither
         node = _application(bound_op, contents)
-        found = InlineRun(node, runner(node, backend_for(device)))
+        is_known = node.cache is not None
+        if not is_known and device is CPU and not LISTENERS and is_direct(node):
+            node.cache = NodeCache()  # the next use prepares a program
+            return [content(interpret_once(node, backend_for(device), _arrays(contents, range(len(contents)))), device)]
+        found = InlineRun(node, runner(node, backend_for(device), is_known))
         if key and found.function is not None:
             bound_op.inline[key] = found
     arrays = _arrays(contents, found.given)

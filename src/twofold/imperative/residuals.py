@@ -166,8 +166,11 @@ def _renewed(node: Application) -> Sequence[Node]:
     return run_rule(G, node.bound_op, node.inputs) if node.body else ()
 
 
-def runner(node: Application, backend: Backend) -> "partial[list[Array]] | Cold":
-    """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals."""
+def runner(node: Application, backend: Backend, is_known: bool = False) -> "partial[list[Array]] | Cold":
+    """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals.
+
+    With ``is_known`` its structure has been used before.
+    """
     cache, kind = cache_of(node), backend.target.kind
     found = cache.run.get(kind)
     if found is None:
@@ -185,7 +188,7 @@ def runner(node: Application, backend: Backend) -> "partial[list[Array]] | Cold"
         outputs = substitute(wanted, at)
         op = node.bound_op.op
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
-        found = _compile(outputs, leaves, backend, title)
+        found = _compile(outputs, leaves, backend, title, is_known)
         if not isinstance(found, Cold):
             cache.run[kind] = found
             if kind == "cpu" and op.backward_rule is None and not op.dynamic_shape:
@@ -234,11 +237,13 @@ class _Operation(CacheEntry):
     program: Program | None = None
 
 
-def _compile(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> "partial[list[Array]] | Cold":
+def _compile(
+    outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title, is_known: bool
+) -> "partial[list[Array]] | Cold":
     found = PROGRAMS.get_or(("operation", tuple(outputs), tuple(leaves), backend.target.kind), _Operation)
     if found.program is None:
         # `used` is set when a structure is found in the cache again: the second use compiles
-        low = None if found.used else interpretable(outputs, backend)
+        low = None if found.used or is_known else interpretable(outputs, backend)
         if low is not None:
             return Cold(low, leaves, backend, title)
         found.program = Program(outputs, leaves, backend, title=title)

@@ -13,6 +13,7 @@ from ..graph.ir import Node, leaf, leaves_of, post_order
 from ..graph.rewrite import substitute
 from ..program.cache import CacheEntry
 from ..program.compile import Program
+from ..program.other_sizes import ResizedProgram, program_of_form
 from ..program.profiling import Title
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
@@ -101,8 +102,12 @@ def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) ->
     own = {name: node for node, name in names.items()}
     leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have further inputs, which only dead results would have read
     donated = [names[n] for n in dead]
-    program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
+    make = Program if at or w.inner or not w.device.is_host else program_of_form
+    program = make(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
     place, uses = {n: k for k, n in enumerate(unique)}, Counter(wanted)
     where = [(place[n], uses[n] > 1) for n in wanted]
-    COUNTERS.compiled += 1
+    if isinstance(program, ResizedProgram):
+        COUNTERS.resized += 1
+    else:
+        COUNTERS.compiled += 1
     return WindowProgram(program, [own[n] for n in leaves], where, sum(len(k.steps) for k in program.kernels))

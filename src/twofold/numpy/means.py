@@ -18,7 +18,7 @@ from ..ops import numpy_reduction
 from .array import Out, ndarray
 from .creation import broadcast_view, full_like, operands
 from .fallback import by_numpy
-from .reductions import any, axis_of, count_nonzero, nansum, ready_operand, reducer, run, sum
+from .reductions import any, axis_of, count_nonzero, nansum, ready_operand, reducer, sum
 from .ufuncs import deliver, function_of
 
 _mean = reducer(numpy_reduction.numpy_mean)
@@ -38,9 +38,7 @@ def mean(
     if not _is_real(x, dtype):  # the operator is for real numbers
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
     along = axis_of(x, axis, True)
-    if dtype is None:
-        return deliver(_mean(x, along, bool(keepdims)), out, "unsafe")
-    return deliver(run(numpy_reduction.numpy_mean, x, axis=along, keepdims=bool(keepdims), dtype=dtype_name(dtype)), out, "unsafe")
+    return deliver(_mean(x, along, bool(keepdims), dtype=None if dtype is None else dtype_name(dtype)), out, "unsafe")
 
 
 def _wide(dtype: str) -> str:
@@ -48,15 +46,13 @@ def _wide(dtype: str) -> str:
     return "float32" if dtype in HALVES else dtype if has_nan(dtype) else "float64"
 
 
-def _dtype_param(dtype: DTypeLike) -> dict[str, Any]:
-    return {} if dtype is None else {"dtype": dtype_name(dtype)}
-
-
 def _is_real(x: ndarray, dtype: DTypeLike) -> bool:
     return not x._dtype.startswith("complex") and (dtype is None or not dtype_name(dtype).startswith("complex"))
 
 
 def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
+    reduced = reducer(op)
+
     @named(name, doc)
     def spread(
         a: ArrayLike,
@@ -77,7 +73,8 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
         along = axis_of(x, axis, True)
-        return deliver(run(op, x, axis=along, ddof=float(ddof), keepdims=bool(keepdims), **_dtype_param(dtype)), out, "unsafe")
+        wanted = None if dtype is None else dtype_name(dtype)
+        return deliver(reduced(x, along, bool(keepdims), ddof=float(ddof), dtype=wanted), out, "unsafe")
 
     return spread
 

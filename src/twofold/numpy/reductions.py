@@ -27,6 +27,7 @@ from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named
 from ..ops import primitive_reduce, primitive_shape
+from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
@@ -40,26 +41,29 @@ def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
     return apply_op(op, *arrays, cls=ndarray, **params)
 
 
-def reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool], ndarray]:
-    """The function ``(array, axis, keepdims) -> array`` of a reduction; ``to_places`` if its result without an axis is a position."""
+def reducer(op: Op, to_places: bool = False) -> Callable[..., ndarray]:
+    """The function ``(array, axis, keepdims, **params) -> array`` of a reduction; ``to_places`` if it gives a position without an axis."""
     # parsed parameters, by axis and keepdims: a repeated reduction costs one look-up
-    bound_ops: dict[tuple[Axis, bool], BoundOp] = {}
-    functions: dict[tuple[Axis, bool], Callable[[np.ndarray], Any]] = {}
+    bound_ops: dict[tuple[object, ...], BoundOp] = {}
+    functions: dict[tuple[object, ...], Callable[[np.ndarray], Any]] = {}
 
-    def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
+    def reduced(x: ndarray, axis: Axis, keepdims: bool, **params: float | str | None) -> ndarray:
         if x._held is None and (axis is not None or not to_places) and (below := _below(x, axis)) is not None:
             shape = reduced_shape(x.shape, axis, True) if keepdims else None
-            found = reduced(*below, False)
+            found = reduced(*below, False, **params)
             return found if shape is None else run(primitive_shape.reshape, found, shape=shape)
-        bound_op = bound_ops.get((axis, keepdims))
+        key = axis, keepdims, *params.values()
+        bound_op = bound_ops.get(key)
         if bound_op is None:
-            bound_op = bound_ops[axis, keepdims] = op.bind(axis=axis, keepdims=keepdims)
+            bound_op = bound_ops[key] = op.bind(axis=axis, keepdims=keepdims, **params)
         result = new(ndarray)  # as `wrap` does, without its frame
         v: Any = x._held
-        if v.__class__ is Value and op.primitive and (data := _inline_operand(v)) is not None:
-            function = functions.get((axis, keepdims))
+        if v.__class__ is Value and (op.primitive or x._dtype in ("float32", "float64")) and (data := _inline_operand(v)) is not None:
+            function = functions.get(key)
             if function is None:
-                function = functions[axis, keepdims] = partial(getattr(HOST.xp, op.name), axis=axis, keepdims=keepdims)
+                # a mean's rule on arrays of these dtypes: for others it depends on what Python's numbers are taken for
+                rule = getattr(HOST.xp, op.name) if op.primitive else partial(op.rule, namespace_of(HOST))
+                function = functions[key] = partial(rule, axis=axis, keepdims=keepdims, **params)
             try:
                 result._held = content(HOST.as_array(HOST.quick(function, data)), CPU)
                 return result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..backend.kernel import Array, Run, StepObserver, code_of, function_of
+from ..backend.kernel import Array, ArrayType, Call, OperandType, Params, Run, StepObserver, code_of, function_of
 
 #: Statements to add before and after a step.
 Notes = tuple[list[str], list[str]]
@@ -48,7 +48,7 @@ class Scratch(NamedTuple):
     name
         Its variable.
     make
-        The function that makes it, or the name of a function that allocates memory.
+        The function that makes it, or that function's name.
     operands
         The variables of the function's arguments.
     text
@@ -59,6 +59,32 @@ class Scratch(NamedTuple):
     make: Callable[..., Array] | str
     operands: tuple[str, ...]
     text: str
+
+
+class CallCode(NamedTuple):
+    """A backend's call in the code.
+
+    Attributes
+    ----------
+    op, params, inputs, outputs
+        What the backend was asked for.
+    text
+        Its answer but for the objects, see `text_of`.
+    names
+        The variables of the objects, by the names that they have in the text.
+    """
+
+    op: str
+    params: Params
+    inputs: tuple[OperandType, ...]
+    outputs: tuple[ArrayType, ...]
+    text: tuple[object, ...]
+    names: dict[str, str]
+
+    @staticmethod
+    def text_of(call: Call) -> tuple[object, ...]:
+        """How a call is written."""
+        return call.text, call.into, call.fresh, call.update, *call.names
 
 
 class Code(NamedTuple):
@@ -84,6 +110,10 @@ class Code(NamedTuple):
         Names of the functions among them that allocate memory.
     results
         The variable of each result; None if it is copied at the end.
+    made
+        Objects that depend on types and numbers: the function that has made each, and its arguments.
+    calls
+        The backend's calls.
     """
 
     leaves: list[str]
@@ -95,6 +125,8 @@ class Code(NamedTuple):
     env: dict[str, Any]
     allocators: list[str]
     results: list[str | None]
+    made: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]
+    calls: list[CallCode]
 
     def source(self, entry: str = "", notes: Callable[[int, StepCode], Notes] | None = None) -> str:
         """The source text.

@@ -74,8 +74,8 @@ class Program:
         Whether it may overwrite its inputs' memory.
     passes
         Names of the passes that changed the graph, in order.
-    plan, steps
-        The memory plan and the steps.
+    plan, steps, code
+        The memory plan, the steps, and the code.
     """
 
     @RESTING
@@ -121,18 +121,22 @@ class Program:
         self.steps, self.plan = plan.steps, plan.memory
         printer = Printer(plan, backend)
         code = printer.code()
-        self.kernels, self._forms, self._code = printer.kernels, printer.forms, code
-        self._scratch: list[tuple[Array, ...]] = code.env.get("pool", [])  # the list itself: the program checks instances out of it
+        self.kernels, self._forms = printer.kernels, printer.forms
         self._title, self._plan = title, plan
         #: Forms of the program that hand out results early, by the groups that they hand out.
         self._staged: dict[tuple[tuple[int, ...], ...], Run] = {}
-        self._function = self._compiled(code)
+        self._use(code)
         self._launch_by(backend.prepare(self._function, partial(_traits_of, plan, self.leaves, set(donated), code, device)))
         # a launcher may put results where dead inputs are, even if the plan donates none
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
         self._weight = Weight(PROGRAM_NODES + STEP_NODES * len(self.steps))
         if LISTENERS:
             report(title.name, "compile", start)
+
+    def _use(self, code: Code) -> None:
+        self.code = code
+        self._scratch: list[tuple[Array, ...]] = code.env.get("pool", [])  # the list itself: the program checks instances out of it
+        self._function = self._compiled(code)
 
     def _launch_by(self, launcher: Launcher | None) -> None:
         # partials of C functions: a run enters no Python frame but the program's own
@@ -171,7 +175,7 @@ class Program:
             step_of: dict[Node, int] = {n: t for t, step in enumerate(self._plan.steps) for n in step.nodes}
             # a result that no step makes (an input, a constant) is copied at the end, and its step is never requested
             completed = [step_of.get(o, 0) for o in self._plan.outputs]
-            function = self._staged[groups] = self._compiled(self._code.in_stages(groups, completed))
+            function = self._staged[groups] = self._compiled(self.code.in_stages(groups, completed))
         return self.backend.quietly(function, (arrays, tell))
 
     def for_owner(self) -> "Program":
@@ -200,7 +204,7 @@ class Program:
     @cached_property
     def source(self) -> str:
         """Its source text, without the test for observers."""
-        return self._code.source()
+        return self.code.source()
 
     @cached_property
     def nanoseconds(self) -> float:
@@ -223,7 +227,7 @@ class Program:
             for frame, line in walk_tb(cause.__traceback__):
                 if frame.f_code.co_filename == FILE:
                     at = line - 1  # lines of a source count from 1
-                    spans = self._code.spans(ENTRY)
+                    spans = self.code.spans(ENTRY)
                     return next((s.nodes for s, (begin, end) in zip(self.steps, spans, strict=True) if begin <= at < end), ())
             cause = cause.__cause__
         return ()

@@ -7,6 +7,7 @@ The results have the same bits as the compiled program's while both call the sam
 from collections.abc import Sequence
 from functools import cache
 from time import perf_counter_ns
+from typing import Any
 
 from ..backend.kernel import Array, Namespace
 from ..backend.protocol import Backend
@@ -50,6 +51,42 @@ def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend,
     return results
 
 
+def interpret_once(node: Application, backend: Backend, operands: Sequence[Any]) -> Array:
+    """The result of a structure that `is_direct`, a new array, given arrays and Python scalars: `interpret` without preparations."""
+    return backend.quietly(_interpret_once, node, backend, operands)
+
+
+def _interpret_once(node: Application, backend: Backend, operands: Sequence[Any]) -> Array:
+    dtype = operand_dtype(node)
+    given = [backend.scalar(v, dtype) if isinstance(v, (int, float)) else v for v in operands]
+    result = _result(backend, node, given)
+    return backend.xp.contiguous(result) if _is_among(result, given) else result
+
+
+def is_direct(node: Application) -> bool:
+    """Whether the first use of a structure is one call of the backend's namespace for one new array."""
+    op, own = node.bound_op.op, node.bound_op.op.execution
+    if not op.primitive or op.view or op.dynamic_shape or own.run_by_program or own.user_method or own.definition_rule:
+        return False
+    return node.results is None and not node.body and None not in node.inputs and node.nbytes <= MOST_BYTES and not SETTINGS.jit_eager
+
+
+def _is_among(array: Array, operands: Sequence[Array]) -> bool:
+    """Whether an array is one of the operands, by identity."""
+    for v in operands:  # noqa: SIM110  `any` with a generator would enter a frame for each operand
+        if v is array:
+            return True
+    return False
+
+
+def _result(backend: Backend, n: Application, operands: Sequence[Array]) -> Array:
+    result = getattr(backend.xp, n.bound_op.op.name)(*operands, **n.bound_op.params)
+    if not n.bound_op.op.view:
+        result = backend.as_array(result)
+    # a library's function may return another dtype than the primitive declares
+    return result if backend.type_of(result).dtype == n.dtype else backend.xp.astype(result, dtype=n.dtype)
+
+
 def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], watched: bool) -> list[Array]:
     # `operand_dtype` and `scalar` as in `printer`: where these differ, a second use would give other bits than the first
     xp = backend.xp
@@ -58,21 +95,25 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
     # later readers replace earlier ones, so the last one remains
     last_use = {i: n for n in order for i in n.operands}
     last_use |= dict.fromkeys(outputs)  # None: results are never dropped
+    own: set[Node] = set()  # whose arrays nothing else shows
     for n in order:
-        dtype = operand_dtype(n) if n.inputs else n.dtype
+        dtype = operand_dtype(n)
         operands = [_operand(backend, i, value, dtype) for i in n.operands]
         start = perf_counter_ns() if watched else 0
-        result = getattr(xp, n.bound_op.op.name)(*operands, **n.bound_op.params)
-        if not n.bound_op.op.view:
-            result = backend.as_array(result)
-        # a library's function may return another dtype than the primitive declares
-        value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
+        value[n] = result = _result(backend, n, operands)
+        if not n.bound_op.op.view and not _is_among(result, operands):
+            own.add(n)
         if watched and not n.bound_op.op.view:
             report(n.bound_op.op.name, "operator", start, nbytes_of_nodes([*n.inputs, *n.parts]))
         for i in n.operands:
             if last_use[i] is n:
                 value.pop(i, None)
-    return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
+    results = []
+    for o in outputs:
+        array = _operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))
+        results.append(array if o in own else xp.contiguous(array))
+        own.discard(o)  # an output that is asked for again is copied
+    return results
 
 
 def _operand(backend: Backend, node: Node, value: dict[Node, Array], dtype: str) -> Array:

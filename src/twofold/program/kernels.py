@@ -41,6 +41,8 @@ def operand_dtype(node: Application) -> str:
     """The dtype of Python scalars among an element-wise node's operands."""
     op = node.bound_op.op
     dtypes = [i.dtype for i in node.operands]
+    if not dtypes:
+        return node.dtype
     # some operators declare that a scalar must not widen the result, such as `clip` for its limits
     if op.result == "first" or not op.elementwise:
         return dtypes[0] if dtypes[0] not in WEAK else node.dtype

@@ -6,7 +6,7 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
-from ..backend.kernel import Array, ArrayType, Call
+from ..backend.kernel import Array, ArrayType, Call, OperandType, Params
 from ..backend.protocol import Backend, Target
 from ..config import SETTINGS
 from ..dtype import WEAK
@@ -125,8 +125,14 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
     if op.execution.user_method:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
         return Call(f"{{run}}({operands})", {"run": partial(_call_user, op.execution.user_method, backend.xp.contiguous)})
-    inputs = [operand_type(i) for i in node.operands]
-    return backend.call(op.name, node.bound_op.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
+    name, params, inputs, outputs = asked_of(node)
+    return backend.call(name, params, inputs, *outputs)
+
+
+def asked_of(node: Application) -> tuple[str, Params, tuple[OperandType, ...], tuple[ArrayType, ...]]:
+    """What a backend is asked a primitive's call for: its name, its parameters, and the types of operands and results."""
+    inputs = tuple([operand_type(i) for i in node.operands])
+    return node.bound_op.op.name, node.bound_op.params, inputs, tuple([ArrayType(part.shape, part.dtype) for part in node.parts])
 
 
 def _call_user(method: str, copy: Callable[[Array], Array], handle: object, *arrays: Array) -> Array:

@@ -13,10 +13,10 @@ from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies
 from ..graph.memory_plan import Place
 from ..ops.primitive_shape import full, iota, reshape
-from .code import Code, Scratch, StepCode
+from .code import CallCode, Code, Scratch, StepCode
 from .control_flow import LOOPS
 from .kernels import compile_kernel, drawn_nodes, is_line, may_copy, operand_dtype, row_program
-from .plan import ProgramPlan, is_made
+from .plan import ProgramPlan, asked_of, is_made
 
 #: Bytes of scratch memory that a program keeps: its smallest buffers. The others are allocated for each run.
 KEEP_SCRATCH = 1 << 18
@@ -36,6 +36,8 @@ class Printer:
     def __init__(self, plan: ProgramPlan, backend: Backend) -> None:
         self.plan, self.backend, self.target, self.memory = plan, backend, backend.target, plan.memory
         self.env: dict[str, Any] = {}
+        self._made: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+        self._calls: list[CallCode] = []
         self.kernels: list[RowProgram] = []
         self.forms: dict[Step, Callable[..., None]] = {}
         self._drawn = drawn_nodes(plan.steps)
@@ -77,7 +79,7 @@ class Printer:
         kept = [each for each in self._scratch.values() if each is not None]
         used = [each.name for each in kept if each.name in touched]
         checkout = (self._checkout(", ".join(used), end) if used else []) + self._per_run
-        return Code(leaves, checkout, steps, end, kept, used, self.env, self._allocators, results)
+        return Code(leaves, checkout, steps, end, kept, used, self.env, self._allocators, results, self._made, self._calls)
 
     def _step(self, step: Step, dead: Sequence[Node]) -> StepCode:
         if step.epilogue == "kernel":
@@ -107,8 +109,14 @@ class Printer:
         self.env[name] = value
         return name
 
+    def _bind_made(self, prefix: str, function: Callable[..., Any], *arguments: Any) -> str:
+        """Add what a function makes of types and numbers to the environment; returns its name."""
+        name = self._bind(function(*arguments), prefix)
+        self._made[name] = function, arguments
+        return name
+
     def _allocator(self, shape: tuple[int, ...], dtype: str) -> str:
-        name = self._bind(self.backend.allocator(shape, dtype), "new")
+        name = self._bind_made("new", self.backend.allocator, shape, dtype)
         self._allocators.append(name)
         return name
 
@@ -177,7 +185,7 @@ class Printer:
 
     def _operand_name(self, n: Node, dtype: str) -> str:
         if isinstance(n, Constant):
-            return self._bind(self.backend.scalar(n.number, dtype))
+            return self._bind_made("c", self.backend.scalar, n.number, dtype)
         if n.dtype in WEAK:
             key = n, dtype
             if key not in self._name:
@@ -189,7 +197,7 @@ class Printer:
             return self._name[key]
         # constant arrays are printed where they are read: they are not steps
         if n not in self._name and applies(n, full):
-            self._name[n] = self._bind(self.backend.constant(n.bound_op.params["value"], n.shape, n.dtype))
+            self._name[n] = self._bind_made("c", self.backend.constant, n.bound_op.params["value"], n.shape, n.dtype)
         return self._name[n]
 
     def _define(self, n: Node, text: str) -> None:
@@ -237,9 +245,8 @@ class Printer:
         return self._name[place]
 
     def _reshaped(self, base: str, shape: tuple[int, ...], is_kept: bool) -> str:
-        as_shape = self.backend.xp.reshape
-        text = f"{self._bind(as_shape, reshape.name)}({base}, shape={shape})"
-        return self._define_scratch(text, (base,), partial(as_shape, shape=shape) if is_kept else None)
+        as_shape = self._bind_made(reshape.name, _reshaper, self.backend.xp.reshape, shape)
+        return self._define_scratch(f"{as_shape}({base})", (base,), as_shape if is_kept else None)
 
     def _define_scratch(self, text: str, operands: tuple[str, ...], make: Callable[..., Array] | str | None) -> str:
         """Define a variable of the scratch memory: kept, as in `Scratch`, or made in each run if there is nothing that makes it."""
@@ -255,7 +262,9 @@ class Printer:
     def _text(self, n: Application, source: str, out: str | None = None) -> str:
         call = self.plan.calls[n]
         names = {key: self._bind(value, key.strip("_")) for key, value in call.names.items()}
-        dtype = operand_dtype(n) if n.inputs else n.dtype
+        if n.bound_op.op not in LOOPS and not n.bound_op.op.execution.user_method:
+            self._calls.append(CallCode(*asked_of(n), CallCode.text_of(call), names))
+        dtype = operand_dtype(n)
         # a number that the body of a loop reads keeps its kind, whatever the loop's other operands are
         own = n.bound_op.op in LOOPS
         operands = [self._operand(i, promote(i.dtype) if own and i.dtype in WEAK else dtype) for i in n.operands]
@@ -313,8 +322,9 @@ class Printer:
             arguments += [self._operand(i, dtype) for i, dtype in inputs]
             arguments += [self._result(n) for n in outputs]
         self.kernels.append(programs[0])
-        self.forms[step] = compile_kernel(self.backend, programs)
-        self._lines.append(f"{self._bind(self.forms[step], 'kernel')}({', '.join(arguments)})")
+        name = self._bind_made("kernel", compile_kernel, self.backend, programs)
+        self.forms[step] = self.env[name]
+        self._lines.append(f"{name}({', '.join(arguments)})")
 
     def _convolution(self, step: Step) -> None:
         product, *nodes = step.nodes
@@ -338,6 +348,10 @@ class Printer:
         arguments += [self._result(n) for n in (step.nodes if step.epilogue == "sums" else step.nodes[-1:])]
         run = self._bind(self.backend.product(step.epilogue), "product")
         self._lines.append(f"{run}({', '.join(arguments)})")
+
+
+def _reshaper(as_shape: Callable[..., Array], shape: tuple[int, ...]) -> Callable[..., Array]:
+    return partial(as_shape, shape=shape)
 
 
 @lru_cache(256)
