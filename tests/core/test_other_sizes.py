@@ -2,6 +2,7 @@
 
 import random
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +212,38 @@ def test_observers_see_the_program_of_the_size_itself():
     assert flush.program.steps[0].nodes[0].shape == (SIZES[-1],)
 
 
+def test_programs_of_many_sizes_keep_no_scratch_memory():
+    def masked(np, x):
+        b = x > 0
+        return np.where(b, x * b.sum(), 1) + x
+
+    for n in (110_000, 110_001, 110_002, 400_000, 120_000, 110_010):
+        x = np.arange(n, dtype="float32") - 9.0
+        np.testing.assert_array_equal(masked(tnp, tnp.asarray(x)), masked(np, x))
+    made = made_from_others()
+    assert len(made) == 3
+    assert any(p.code.scratch for p in made)
+    assert [p.scratch for p in made] == [[], [], []]
+
+
+def test_observers_see_a_program_in_stages():
+    for n in SIZES:
+        (tnp.ones(n) * 2.5 + 1).wait_to_read()
+    (*_, program) = made_from_others()
+    size = program.leaves[0].shape[0]
+    wanted = np.full(size, 3.5)
+    for k in range(3):
+        told = []
+        arrays = [np.ones(size) if n.shape else 2.5 for n in program.leaves]
+        with mx.explain() if k == 1 else nullcontext():
+            (found,) = program.run_in_stages(arrays, ((0,),), lambda *given, told=told: told.append(given))
+        np.testing.assert_array_equal(found, wanted)
+        ((number, results),) = told
+        assert number == 0
+        assert results[0] is found
+        assert ("program" in vars(program._planned)) == (k > 0)  # while observers listen the program of the size itself runs
+
+
 def test_settings_that_programs_depend_on_forget_the_forms():
     for n in SIZES:
         (tnp.ones(n) * 2.5 + 1).wait_to_read()
@@ -267,7 +300,7 @@ def test_programs_that_differ_in_more_than_the_size_are_no_pattern():
     form = other_sizes._Form()
     for n, factor in ((70_000, 2.5), (80_000, 2.5), (90_000, 3.5)):
         form.add(_program(n, factor), n)
-    assert form.is_common is False
+    assert form.state == "none"
     assert form.samples == []
 
 

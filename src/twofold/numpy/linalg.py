@@ -357,7 +357,7 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
         Keep the axes, with size 1.
     """
     whole = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Sequence) else (index(axis),)
-    if not x.size and ord in (1, 2, np.inf):
+    if not x.size and ord in (1, 2, np.inf) and len(whole) in (1, 2):
         return sum(x, whole, keepdims=keepdims)  # as in NumPy, a maximum of nothing is 0 here
     if ord is None or (len(whole) == 2 and ord in ("fro", "f")):
         return norm_along(x, 2, whole, keepdims)

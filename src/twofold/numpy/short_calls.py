@@ -158,6 +158,8 @@ def short_draw(function: Callable[..., object], numpys: Callable[..., object], *
 
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
     """Other results of `short_call`."""
+    if result.__class__ is tuple:  # some of which NumPy may have written to arguments, as in ``frexp(x, x)``
+        return tuple([_finished(item, given, args) for item in result])
     for v, argument in zip(given, args, strict=True):
         if v is result and v is not argument:  # NumPy may have written to it, or to a copy
             # the content of this view was a copy of its part, so NumPy has not written to the view's own memory
@@ -200,13 +202,22 @@ def _at_length(
         return function(*args, **given_options)
     except unless_signalled(REFUSED):
         return function(*args, **given_options)
-    for a, v in zip(args, given, strict=True):  # the result is an argument itself, which NumPy may have written to
-        if a.__class__ is ndarray and v is result and (not v.flags.writeable or (a._held if a._held is not None else a._seen) is v):
-            return a
+    # a result, or one of several, may be an argument itself, which NumPy may have written to
+    own = [_argument_of(r, args, given) for r in (result if result.__class__ is tuple else (result,))]
     try:
-        return _wrapped(result, arrays)
+        if result.__class__ is tuple:
+            return tuple([_wrapped(r, arrays) if a is None else a for r, a in zip(result, own, strict=True)])
+        return _wrapped(result, arrays) if own[0] is None else own[0]
     except NotPlain:
         return function(*args, **given_options)
+
+
+def _argument_of(result: Any, args: tuple[Any, ...], given: Sequence[Any]) -> ndarray | None:
+    """The argument that holds or has shown a result's memory; None if there is none, or if NumPy has written to a copy of it."""
+    for a, v in zip(args, given, strict=True):
+        if a.__class__ is ndarray and v is result and (not v.flags.writeable or (a._held if a._held is not None else a._seen) is v):
+            return a
+    return None
 
 
 def _by_itself(function: Callable[..., Any], numpys: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:

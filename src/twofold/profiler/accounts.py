@@ -123,6 +123,6 @@ def live_arrays() -> Iterator[tuple[object, Device, bool]]:
                 continue
             if content.__class__ is PLAIN:
                 yield content, CPU, False
-        elif kind is Program:
+        elif issubclass(kind, Program):
             for array in thing.scratch:
                 yield array, interned(thing.backend.target.kind), True

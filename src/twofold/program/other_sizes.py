@@ -8,7 +8,7 @@ and number by number, the others are made from one of them: its kernels and memo
 from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from ..backend.kernel import Array, Run
 from ..backend.protocol import Backend
@@ -29,8 +29,6 @@ SAMPLES = 3
 #: A program is made from a sample for sizes up to so many times smaller than all samples, or larger: thresholds decide how steps are cut.
 RANGE = 4
 
-AnyValue = TypeVar("AnyValue")
-
 
 class Relative(NamedTuple):
     """A number that follows from the size: ``times * size + plus``, as an int or a float."""
@@ -41,7 +39,7 @@ class Relative(NamedTuple):
 
 
 def _relative(number: float, size: int) -> Relative | None:
-    if number.__class__ not in (int, float) or not LEAST / 2 <= number < float("inf") or number != int(number):
+    if number.__class__ not in (int, float) or not size - NEAR <= number < float("inf") or number != int(number):
         return None
     times, plus = divmod(int(number) + NEAR, size)
     return Relative(times, plus - NEAR, number.__class__) if times and plus <= 2 * NEAR else None
@@ -100,7 +98,8 @@ def _program_form(program: Program, size: int) -> Hashable | None:
     if not all(op.elementwise or op.view or op.algebra.moves or op.execution.row_reduction for op in operators):
         return None
     code = program.code
-    if not all(isinstance(each.make, (str, itemgetter)) for each in code.scratch):  # a view made by an object that the text does not show
+    # other functions hold objects that depend on sizes, which neither the text nor the code's parts show
+    if not all(isinstance(each.make, (str, itemgetter)) for each in code.scratch):
         return None
     own = {"pool", *code.made, *[name for call in code.calls for name in call.names.values()]}
     others = [(name, value) for name, value in code.env.items() if name not in own]
@@ -108,6 +107,13 @@ def _program_form(program: Program, size: int) -> Hashable | None:
         return None
     made = [(name, function, form_of(arguments, size)) for name, (function, arguments) in code.made.items()]
     return code.source(), tuple(made), form_of(code.calls, size), tuple(others)
+
+
+class _NoPool(list[object]):
+    """Keeps no scratch memory from run to run: each of many sizes would keep its own, though few of them come again."""
+
+    def append(self, instance: object, /) -> None:
+        """Drop an instance."""
 
 
 class _Pattern:
@@ -128,7 +134,7 @@ class _Pattern:
         """The code for another size; None if the backend calls a primitive in another way there."""
         env = dict(self.code.env)
         if "pool" in env:
-            env["pool"] = []
+            env["pool"] = _NoPool()
         for name, function, change in self._made:
             env[name] = function(*change(size))
         for c, change in self._calls:
@@ -177,7 +183,16 @@ class ResizedProgram(Program):
         self._weight = Weight(PROGRAM_NODES)
 
     def _compiled(self, code: Code) -> Run:
-        return code.function(FILE, ENTRY, own={"__name__": __name__, "listeners": LISTENERS, "profiled": self._planned})
+        # the form in stages takes other arguments, and has a line in this place too
+        entry = ENTRY if code is self.code else "pass"
+        return code.function(FILE, entry, own={"__name__": __name__, "listeners": LISTENERS, "profiled": self._planned})
+
+    def run_in_stages(
+        self, arrays: Sequence[Array], groups: tuple[tuple[int, ...], ...], tell: Callable[[int, Sequence[Array]], object]
+    ) -> list[Array]:
+        """As of a program that was planned, which observers see."""
+        run = self._planned.program.run_in_stages if LISTENERS else super().run_in_stages
+        return run(arrays, groups, tell)
 
     def nodes_at(self, error: BaseException) -> Sequence[Node]:
         """The nodes of the step in which a run failed; empty if the error does not tell."""
@@ -202,27 +217,38 @@ class _Sample:
 
 
 class _Form(CacheEntry):
-    """The programs of one form that were planned; ``is_common`` if other sizes' can be made from them, None while that is not known."""
+    """The programs of one form that were planned.
+
+    Attributes
+    ----------
+    samples
+        Of each that counts, its program and size.
+    state
+        ``open`` while there are too few of them, ``common`` if programs of other sizes can be made from them, ``none`` if not.
+    """
 
     def __init__(self) -> None:
         self.samples: list[_Sample] = []
-        self.is_common: bool | None = None
+        self.state: Literal["open", "common", "none"] = "open"
 
     def add(self, program: Program, size: int) -> None:
         """Add a program that was planned."""
-        samples = [*self.samples, _Sample(program, size)]
-        first = samples[0]
-        if self.is_common is not False and len(samples) > 1:
-            is_same = first.form is not None and samples[-1].form == first.form
-            self.is_common = is_same and (len({s.size for s in samples}) >= SAMPLES or self.is_common)
+        if self.state == "none":
+            return
+        samples = sorted([*self.samples, _Sample(program, size)], key=lambda s: s.size)
+        if samples[0].form is None or any(s.form != samples[0].form for s in samples):
+            if self.state == "open":  # thresholds may cut steps otherwise far away from the others
+                self.samples, self.state = [], "none"
+            return
+        if len({s.size for s in samples}) >= SAMPLES:
+            self.state = "common"
         # of a common form, the smallest and the largest are enough
-        ordered = sorted(samples, key=lambda s: s.size)
-        self.samples = [ordered[0], ordered[-1]] if self.is_common else samples if self.is_common is None else []
+        self.samples = [samples[0], samples[-1]] if self.state == "common" else samples
 
     def resized(self, backend: Backend, leaves: Sequence[Node], size: int, planned: _Planned) -> Program | None:
         """A program of that size; None if there is none that it can be made from."""
         samples = self.samples
-        if not self.is_common or not samples[0].size <= size * RANGE or not size <= samples[-1].size * RANGE:
+        if self.state != "common" or not samples[0].size <= size * RANGE or not size <= samples[-1].size * RANGE:
             return None
         sample = samples[-1]
         code = sample.pattern.code_for(size, backend)
@@ -248,10 +274,10 @@ def program_of_form(
     The parameters are those of `Program`; the ``boundaries`` are all nodes of the graph, inputs before users.
     """
     plan = partial(Program, outputs, leaves, backend, donated=donated, boundaries=boundaries, title=title, device=device)
-    found = None if LISTENERS else graph_form(outputs, boundaries, donated)
-    if found is None:
+    form_and_size = None if LISTENERS else graph_form(outputs, boundaries, donated)
+    if form_and_size is None:
         return plan()
-    key, size = found
+    key, size = form_and_size
     form = FORMS.get_or((key, backend, title), _Form)
     program = form.resized(backend, leaves, size, _Planned(plan))
     if program is None:
