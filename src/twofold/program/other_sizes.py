@@ -222,7 +222,7 @@ class _Form(CacheEntry):
     Attributes
     ----------
     samples
-        Of each that counts, its program and size.
+        Those that others are compared with and made from.
     state
         ``open`` while there are too few of them, ``common`` if programs of other sizes can be made from them, ``none`` if not.
     """
@@ -269,9 +269,9 @@ def program_of_form(
     title: Title,
     device: Device,
 ) -> Program:
-    """The program of a graph that is run in one thread after the other, made from that of another size where there is one.
+    """The program of a graph, made from one of another size if there is a form that fits.
 
-    The parameters are those of `Program`; the ``boundaries`` are all nodes of the graph, inputs before users.
+    The parameters are those of `Program`; the device is the host's, and the ``boundaries`` are all nodes of the graph, inputs before users.
     """
     plan = partial(Program, outputs, leaves, backend, donated=donated, boundaries=boundaries, title=title, device=device)
     form_and_size = None if LISTENERS else graph_form(outputs, boundaries, donated)
