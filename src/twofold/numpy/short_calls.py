@@ -158,8 +158,11 @@ def short_draw(function: Callable[..., object], numpys: Callable[..., object], *
 
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
     """Other results of `short_call`."""
-    if result.__class__ is tuple:  # some of which NumPy may have written to arguments, as in ``frexp(x, x)``
-        return tuple([_finished(item, given, args) for item in result])
+    if result.__class__ is tuple:
+        for item in result:
+            for v in given:
+                if v is item:  # as in ``frexp(x, x)``
+                    return tuple([_finished(each, given, args) for each in result])
     for v, argument in zip(given, args, strict=True):
         if v is result and v is not argument:  # NumPy may have written to it, or to a copy
             # the content of this view was a copy of its part, so NumPy has not written to the view's own memory
