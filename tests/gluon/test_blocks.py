@@ -208,3 +208,21 @@ def test_training_reduces_the_loss() -> None:
         trainer.step(1)
         values.append(value.asscalar())
     assert values[-1] < values[0] / 10
+
+
+def test_layers_take_numpys_numbers() -> None:
+    padded = nn.ReflectionPad2D(np.int64(1))(nd.arange(9).reshape((1, 1, 3, 3)))
+    np.testing.assert_array_equal(padded[0, 0].asnumpy(), np.pad(np.arange(9.0).reshape(3, 3), 1, mode="reflect"))
+    pooled = nn.AdaptiveAvgPool2D(np.int32(2))(nd.arange(16).reshape((1, 1, 4, 4)))
+    assert pooled.asnumpy().tolist() == [[[[2.5, 4.5], [10.5, 12.5]]]]
+    assert repr(rnn.DropoutCell(np.float32(0.5))) == "DropoutCell(rate=0.5, axes=())"
+
+
+@pytest.mark.parametrize("merges", [None, True, False])
+@pytest.mark.parametrize("layout", ["NTC", "TNC"])
+def test_a_dropout_cell_masks_no_steps(layout: str, merges: bool | None) -> None:
+    # MXNet 1.9.1's DropoutCell ignores valid_length, with merged outputs or a list
+    x = nd.arange(1, 13).reshape((2, 3, 2) if layout == "NTC" else (3, 2, 2))
+    out, _ = rnn.DropoutCell(0.5).unroll(3, x, layout=layout, merge_outputs=merges, valid_length=nd.array([1, 2]))
+    found = nd.stack(*out, axis=layout.index("T")) if isinstance(out, list) else out
+    np.testing.assert_array_equal(found.asnumpy(), x.asnumpy())

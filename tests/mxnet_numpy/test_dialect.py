@@ -208,3 +208,26 @@ def test_views_share_memory_where_they_overlap():
     x, empty = np.arange(12).reshape(3, 4), np.zeros((0, 3))
     for a, b, shared in ((x, x[0], True), (x[:2], x[1:], True), (x[0], x[1], False), (x, x.copy(), False), (empty, empty, False)):
         assert np.shares_memory(a, b) is np.may_share_memory(b, a) is shared
+
+
+@pytest.mark.parametrize("parts", [numpy.int64(2), numpy.uint8(2), numpy.array(2)])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("split", (6, 2)), ("array_split", (5, 2)), ("vsplit", (6, 2)), ("hsplit", (2, 6)), ("dsplit", (1, 2, 6))]
+)
+def test_the_number_of_parts_may_be_numpys(name, shape, parts):
+    x = numpy.arange(numpy.prod(shape), dtype="float32").reshape(shape)
+    found = [part.asnumpy().tolist() for part in getattr(np, name)(np.array(x), parts)]
+    assert found == [part.tolist() for part in getattr(numpy, name)(x, 2)]
+
+
+@pytest.mark.parametrize("name", ["hsplit", "dsplit", "array_split"])
+def test_at_least_one_part_is_asked_for(name):
+    with pytest.raises((MXNetError, ZeroDivisionError)):
+        getattr(np, name)(np.ones((2, 2, 2)), 0)
+
+
+@pytest.mark.parametrize("width", [numpy.int64(1), numpy.array([[1, 0], [0, 2]])])
+@pytest.mark.parametrize("value", [numpy.float32(3), numpy.int64(3)])
+def test_widths_and_values_of_pads_may_be_numpys(width, value):
+    found = np.pad(np.ones((2, 2)), width, constant_values=value)
+    assert found.asnumpy().tolist() == numpy.pad(numpy.ones((2, 2)), width, constant_values=3).tolist()

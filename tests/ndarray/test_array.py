@@ -454,3 +454,8 @@ def test_numbers_of_several_elements_raise_the_errors_of_python_and_of_mxnet(con
         convert(nd.array([1, 2], dtype="int32"))
     with pytest.raises(ValueError, match="not a scalar"):
         nd.array([1, 2]).asscalar()
+
+
+@pytest.mark.parametrize("axis", [np.int64(1), np.array(1), (np.int32(1),)])
+def test_squeeze_takes_numpys_integers(axis):
+    assert nd.ones((2, 1, 1)).squeeze(axis=axis).shape == (2, 1)

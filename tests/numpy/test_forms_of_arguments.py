@@ -36,6 +36,8 @@ AXES = [
     "np.moveaxis(t, [one], [0])",
     "np.squeeze(m[:, None], one)",
     "np.rot90(t, one, (0, one))",
+    "np.split(m, 2, numpy.array(1))[1]",
+    "np.array_split(m, one + 2, total - 1)[1]",
     "np.transpose(t, numpy.array([2, 0, 1]))",
     "t.transpose(numpy.array([2, 0, 1]))",
     "np.tensordot(m, m.T, one)",

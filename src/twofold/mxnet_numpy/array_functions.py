@@ -25,7 +25,7 @@ from .elementwise import Elementwise
 from .front import FRONTS, Unsupported
 from .linear import Products
 from .order_statistics import OrderStatistics
-from .rearranging import Shapes
+from .rearranging import Shapes, number_or_places
 from .short_creation import ShortCreation, short_array
 
 
@@ -168,7 +168,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         ParameterError
             If the sections are not equal.
         """
-        x = self.operand(ary)
+        x, indices_or_sections = self.operand(ary), number_or_places(indices_or_sections)
         if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
             size = f"{x.shape[axis]} into {indices_or_sections}"
             raise ParameterError("array split does not result in an equal division", size, "pass a divisor of the size")

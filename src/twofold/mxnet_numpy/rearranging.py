@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from numbers import Real
+from operator import index
 from typing import Any
 
 from ..errors import NotSupported, ParameterError
@@ -17,13 +19,31 @@ from .row_functions import Functions
 Indices = int | Sequence[int]
 
 
+def number_or_places(given: Any) -> int | Sequence[int]:
+    """The number of sections, or the places to split at.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither an integer, Python's or NumPy's, nor a tuple or list.
+    """
+    if isinstance(given, (list, tuple)):
+        return given
+    try:
+        return index(given)
+    except TypeError:
+        todo = "pass one of them"
+        raise ParameterError("split: indices_or_sections must either int, or tuple of ints", repr(given), todo) from None
+
+
 def _where(sections: object) -> dict[str, object]:
     """Where to split, as the operators expect it: the number of equal sections, or indices that begin with 0."""
-    if isinstance(sections, int):
-        return {"indices": [], "sections": sections}
-    if not isinstance(sections, (list, tuple)):
-        raise ParameterError("split: indices_or_sections must either int, or tuple of ints", repr(sections), "pass one of them")
-    return {"indices": [0, *sections], "sections": 0}
+    found = number_or_places(sections)
+    if not isinstance(found, int):
+        return {"indices": [0, *found], "sections": 0}
+    if found < 1:
+        raise ParameterError("split: number sections must be larger than 0", str(found), "pass 1 or more")
+    return {"indices": [], "sections": found}
 
 
 class Shapes(Functions[Array]):
@@ -72,6 +92,7 @@ class Shapes(Functions[Array]):
     def array_split(self, ary: object, indices_or_sections: Indices, axis: int = 0) -> list[Array]:
         """The parts of an array along an axis; the first parts may be larger by one."""
         x = self.operand(ary)
+        indices_or_sections = number_or_places(indices_or_sections)
         if isinstance(indices_or_sections, int):
             size, count = self._size(x, axis), indices_or_sections
             # a symbol's size is not known: the operator makes the first parts larger too
@@ -109,9 +130,10 @@ class Shapes(Functions[Array]):
         """The array with elements added before and after each axis: (before, after) for each, or one pair for all."""
         value = kwargs.pop("constant_values", 0)
         kind = kwargs.pop("reflect_type", "even")
-        if kwargs or kind != "even" or not isinstance(value, (int, float)):
+        if kwargs or kind != "even" or not isinstance(value, Real):
             raise ParameterError("pad: unsupported arguments", f"{kwargs}, reflect_type={kind!r}, {value!r}", "pass one constant")
-        width = tuple(tuple(p) if isinstance(p, (list, tuple)) else p for p in pad_width) if not isinstance(pad_width, int) else pad_width
+        given = sizes(pad_width)
+        width = given if isinstance(given, int) else tuple(tuple(p) if isinstance(p, (list, tuple)) else p for p in given)
         params: dict[str, object] = {"pad_width": width, "mode": mode}
         return self.apply(editing.npi_pad, (self.operand(x),), params | ({"constant_value": value} if mode == "constant" else {}))
 

@@ -19,6 +19,7 @@ from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
 from ..imperative.views import Viewable, view_of
 from ..opdef import BoundOp, Op, reshape_codes
+from ..opdef.shapes import integers
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
 from . import indexing
@@ -273,7 +274,7 @@ class NDArray(Array, metaclass=NDArrayType):
     def squeeze(self, axis: int | Sequence[int] | None = None, inplace: bool = False) -> "NDArray":
         """The array without axes of size 1 (the given ones, or all); with ``inplace`` a view."""
         ndim = self.ndim
-        given = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else [axis] if isinstance(axis, int) else list(axis)
+        given = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else integers(axis)
         for a in given:
             if not -ndim <= a < ndim or self.shape[a] != 1:
                 raise ShapeError("squeeze: the axis is not of size 1", f"axis {a} of shape {self.shape}", "name axes of size 1")

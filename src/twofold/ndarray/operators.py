@@ -159,6 +159,16 @@ def _unary(op: Op) -> Callable[[Any], Any]:
     return specialise(op, NDArray, OPERAND, legacy=True, arity=1)
 
 
+def _minus(op: Op) -> Callable[[Any], Any]:
+    bound_op = op.bind(True)
+
+    def general(self: NDArray) -> NDArray:
+        # MXNet's operator multiplies by -1, which makes integers of bools; its function `negative` refuses them
+        return self * -1 if self._dtype == "bool" else applied(bound_op, (self,))
+
+    return specialise(op, NDArray, OPERAND, legacy=True, arity=1, general=general)
+
+
 def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The function of an operator, with a fast path if the operator is a unary ufunc without parameters."""
     # other functions have the short path of generated functions (`Fast`), which takes a few more frames than this one
@@ -186,7 +196,7 @@ def attach() -> None:
     for dunder, op in COMPARISON.items():
         attach_method(NDArray, f"__{dunder}__", _comparison(op))
     for dunder, op in UNARY.items():
-        attach_method(NDArray, f"__{dunder}__", _unary(op))
+        attach_method(NDArray, f"__{dunder}__", _minus(op) if dunder == "neg" else _unary(op))
     attach_method(NDArray, "__divmod__", _divmod)
     NDArray.__pos__ = NDArray.copy  # type: ignore[attr-defined]
 

@@ -32,6 +32,8 @@ def _finish(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> 
         wanted = working_dtype(bound_op, strong[0]) if strong else dtype
         if wanted == "bool" and len(strong) < len(operands):
             wanted = "int64"  # MXNet's result of a bool array and a number
+        elif wanted == "bool" and dtype in FLOATS:
+            wanted = "float32"  # exponentials and quotients of bools are no bools
         out = xp.cast(out, wanted)
     elif dtype == "int64" and op.result == "index":
         out = xp.astype(out, dtype="float32")

@@ -41,6 +41,7 @@ def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
     ShapeError
         If the array has no such axis.
     """
+    axis = index(axis)
     if not -ndim <= axis < max(ndim, 1):
         todo = f"pass one from {-ndim} to {ndim - 1}" if ndim else "a 0-d array has none: reshape it to (1,)"
         raise ShapeError(f"{name} is out of range", f"{axis} for {ndim} dimensions", todo)

@@ -171,11 +171,12 @@ def _place(which: Literal["argmax", "argmin"]):
     """The rule of an arg-reduction."""
 
     def rule(xp, data, *, axis: int | None = None, keepdims: bool = False):
-        return xp.cast_like(getattr(xp, which)(data, axis=axis, keepdims=keepdims), data)
+        place, dtype = getattr(xp, which)(data, axis=axis, keepdims=keepdims), xp.dtype_of(data)
+        return xp.cast(place, "float32" if dtype == "bool" else dtype)  # an index is no bool
 
     rule.__name__ = f"{which}_axis"
     size = "largest" if which == "argmax" else "smallest"
-    rule.__doc__ = f"Index of the first {size} element along an axis (flattened if None), in the dtype of ``data``."
+    rule.__doc__ = f"Index of the first {size} element along an axis (flattened if None), in the dtype of ``data``; float32 for bools."
     return rule
 
 
@@ -185,7 +186,7 @@ argmin_axis = op("argmin", method=True, differentiable=False)(_place("argmin"))
 
 @op("argmax_channel", method=True, differentiable=False)
 def argmax_channel(xp, data):
-    """Index of the first maximum along axis 1, in the dtype of ``data``."""
+    """Index of the first maximum along axis 1, in the dtype of ``data``; float32 for bools."""
     return argmax_axis(xp, data, axis=1)
 
 

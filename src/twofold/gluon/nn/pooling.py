@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
+import numpy as np
+
 from ...errors import InvalidValue
 from ..hybrid_block import ArrayKind, Naming
 from ..layer import Layer
@@ -268,7 +270,7 @@ class AdaptiveAvgPool2D(Layer, arrays="nd"):
 
     def __init__(self, output_size: int | Sequence[int] = 1, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
-        self._size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+        self._size = (output_size, output_size) if isinstance(output_size, (int, np.integer)) else tuple(output_size)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output (n, c, rows, columns)."""
@@ -323,7 +325,7 @@ class ReflectionPad2D(Layer, arrays="nd"):
     def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         # the operator takes a width before and after each axis; batch and channels have none
-        self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, int) else tuple(padding)
+        self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, (int, np.integer)) else tuple(padding)
         if len(self._padding) != 8:
             raise InvalidValue(
                 "ReflectionPad2D: padding must be a number or a list of 8 ints", str(padding), "pass the widths before and after each axis"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any, ClassVar, Protocol
 
 from ... import ndarray as nd
@@ -30,7 +31,7 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
 
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
-        if not isinstance(rate, (int, float)):
+        if not isinstance(rate, Real):
             raise InvalidValue("rate must be a number", repr(rate), "pass a fraction between 0 and 1")
         self._rate = rate
         self._axes = axes
@@ -53,7 +54,8 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
 
     def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
         if merges is False or (merges is None and isinstance(inputs, Sequence)):
-            return super()._unroll_either(length, inputs, begin_state, layout, merges, lengths)
+            # as below and in MXNet, steps after a sequence's end are not masked: a cell after this one masks its own
+            return super()._unroll_either(length, inputs, begin_state, layout, merges, None)
         # a whole sequence in one operation
         whole = merge(functions_for(inputs[0]), inputs, layout) if isinstance(inputs, Sequence) else inputs
         return self.hybrid_forward(functions_for(whole), whole, [] if begin_state is None else begin_state)
