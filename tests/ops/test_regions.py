@@ -5,6 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd
+from twofold.ops.primitive_regions import _pooled, _spread
 from twofold.ops.regions import _with_places
 
 rng = np.random.default_rng(0)
@@ -115,6 +116,53 @@ def test_pixels_outside_a_region_do_not_count(pooled, bad):
     found = pooled(nd.array(x), rois).asnumpy()
     np.testing.assert_array_equal(found[[0, 2]], want[[0, 2]])
     assert not np.isfinite(found[1]).all()
+
+
+@pytest.mark.parametrize(("size", "group"), [(3, 2), (5, 3), (2, 4), (4, 4)])
+def test_bins_average_the_channels_of_their_position_and_spread_gradients_to_them(size, group):
+    x = rng.standard_normal((3, 2 * group**2, 9, 12)).astype("float32")
+    rois = np.array([[2, 0, 0, 9, 6], [0, 3, 1, 8, 8], [0, 1, 1, 2, 2], [3, 0, 0, 5, 5], [1, 9, 6, 40, 40]], "float32")
+    dout = rng.standard_normal((5, 2, size, size)).astype("float32")
+    data = nd.array(x)
+    data.attach_grad()
+    with autograd.record():
+        found = nd.contrib.PSROIPooling(data, nd.array(rois), spatial_scale=1.0, output_dim=2, pooled_size=size, group_size=group)
+    found.backward(nd.array(dout))
+    want, grad = np.zeros((5, 2, size, size)), np.zeros(x.shape)
+    for r, (k, left, top, right, bottom) in enumerate(rois.astype(int)):
+        high, wide = (bottom + 1 - top) / size, (right + 1 - left) / size
+        for i, j in np.ndindex(size, size) if k < 3 else ():
+            rows = slice(min(top + int(np.floor(i * high)), 9), min(top + int(np.ceil((i + 1) * high)), 9))
+            columns = slice(min(left + int(np.floor(j * wide)), 12), min(left + int(np.ceil((j + 1) * wide)), 12))
+            channels = slice(i * group // size * group + j * group // size, None, group**2)
+            part = x[k, channels, rows, columns]
+            if part.size:
+                want[r, :, i, j] = part.mean((1, 2))
+                grad[k, channels, rows, columns] += (dout[r, :, i, j] / part[0].size)[:, None, None]
+    np.testing.assert_allclose(found.asnumpy(), want, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(data.grad.asnumpy(), grad, rtol=1e-5, atol=1e-6)
+
+
+def test_regions_of_many_images_and_positions_are_computed_together():
+    class Counting:
+        products = 0
+
+        def __getattr__(self, name):
+            self.products += name == "matmul"
+            return getattr(np, name)
+
+    counting, images = Counting(), np.arange(32) % 16
+    rows, columns = np.zeros((32, 7, 14), "float32"), np.zeros((32, 7, 14), "float32")
+    rows[:, :, ::2], columns[:, :, ::2] = np.eye(7), np.eye(7)
+    data = rng.standard_normal((16, 98, 14, 14)).astype("float32")
+    pooled = _pooled(counting, data, images, rows, columns, group=(7, 7))
+    # bin (i, j) is pixel (2i, 2j) of channel (o, i, j)
+    bins = np.arange(7)
+    want = data.reshape(16, 2, 7, 7, 14, 14)[images][:, :, bins[:, None], bins, 2 * bins[:, None], 2 * bins]
+    np.testing.assert_array_equal(pooled, want)
+    spread = _spread(counting, pooled, images, rows, columns, shape=data.shape, group=(7, 7))
+    np.testing.assert_array_equal(spread[spread != 0], 2 * data[spread != 0])
+    assert counting.products == 4
 
 
 def test_regions_of_single_pixels_copy_them_and_add_up_their_gradients():

@@ -2,7 +2,6 @@
 
 import math
 from functools import partial
-from itertools import product
 
 from ..errors import ShapeError
 from ..opdef import Index, Shape, primitive
@@ -11,35 +10,43 @@ from ..opdef import Index, Shape, primitive
 TOGETHER = 1 << 20
 
 
-def _cells(count, group):
-    """The slices of the bins along an axis that take the same of ``group`` groups of channels."""
+def _cells(np, weights, group):
+    """The groups of channels along an axis that bins take; weights (r, groups, bins, pixels); and which of these bins there are."""
+    count = weights.shape[1]
     # bin k of `count` belongs to the part of the region at the same share of its length
     group_of = [k * group // count for k in range(count)]
-    return [(g, slice(group_of.index(g), count - group_of[::-1].index(g))) for g in sorted(set(group_of))]
+    groups = sorted(set(group_of))
+    first, most = [group_of.index(g) for g in groups], max(map(group_of.count, groups))
+    bins = np.array(first)[:, None] + np.arange(most)
+    # groups have as many bins as the largest; those that others lack are bins without weights
+    there = bins < np.array([*first[1:], count])[:, None]
+    return np.array(groups), weights[:, np.where(there, bins, 0)] * there[:, :, None].astype(weights.dtype), np.flatnonzero(there)
 
 
 def _read(np, weights):
-    """The places (r, k) along an axis that regions read, the same number for each, and the weights there (r, bins, k)."""
+    """The places (r, groups, k) along an axis that regions read, the same number for each, and the weights there (r, groups, bins, k)."""
     # a region reads few of an axis's pixels: others would be multiplied by zeros. What fills up the places has the weight 0
-    is_read = (weights != 0).any(axis=1)
-    count = int(is_read.sum(axis=1).max())
+    is_read = (weights != 0).any(axis=2)
+    count = int(is_read.sum(axis=2).max(initial=0))
     # sorted, so that neighbours in memory remain neighbours
-    places = np.sort(np.argsort(~is_read, axis=1)[:, :count], axis=1)
-    return places, np.ascontiguousarray(np.take_along_axis(weights, places[:, None], axis=2))
+    places = np.sort(np.argsort(~is_read, axis=2)[:, :, :count], axis=2)
+    return places, np.ascontiguousarray(np.take_along_axis(weights, places[:, :, None], axis=3))
 
 
 def _parts(np, image, rows, columns, shape, group):
-    """For each image, group of channels and few regions: its key, regions and bins, and what they read of both axes."""
-    cells = list(product(_cells(rows.shape[1], group[0]), _cells(columns.shape[1], group[1])))
-    for k in range(shape[0]):
-        found = np.flatnonzero(image == k)
-        for (i, high), (j, wide) in cells if len(found) else ():
-            vertical, horizontal = _read(np, rows[found, high]), _read(np, columns[found, wide])
-            elements = vertical[0].shape[1] * horizontal[0].shape[1] * (shape[1] // math.prod(group))
-            step = max(1, TOGETHER // max(1, elements))
-            for start in range(0, len(found), step):
-                part = slice(start, start + step)
-                yield (k, i, j), (found[part], high, wide), [x[part] for x in vertical], [x[part] for x in horizontal]
+    """For few regions at a time: the regions; the places (r, groups, groups, k, l) among all pixels; the weights of both axes; the bins."""
+    n, c, h, w = shape
+    found = np.flatnonzero((image >= 0) & (image < n))
+    (i, rows, high_bins), (j, columns, wide_bins) = _cells(np, rows[found], group[0]), _cells(np, columns[found], group[1])
+    (high, vertical), (wide, horizontal) = _read(np, rows), _read(np, columns)
+    groups = (image[found, None, None] * group[0] + i[:, None]) * group[1] + j
+    elements = groups[:1].size * high.shape[2] * wide.shape[2] * (c // math.prod(group))
+    step = max(1, TOGETHER // max(1, elements))
+    for start in range(0, len(found), step):
+        part = slice(start, start + step)
+        lines = groups[part, :, :, None] * h + high[part, :, None]
+        places = lines[..., None] * w + wide[part, None, :, None]
+        yield found[part], places, vertical[part], horizontal[part], (high_bins, wide_bins)
 
 
 def _pooled(np, data, image, rows, columns, *, group):
@@ -47,33 +54,38 @@ def _pooled(np, data, image, rows, columns, *, group):
     depth = c // math.prod(group)
     out = np.zeros((len(rows), rows.shape[1], columns.shape[1], depth), data.dtype)
     # the channels of a group side by side: a place in an image is one copy
-    pixels = np.ascontiguousarray(np.transpose(data.reshape(n, depth, *group, h, w), (0, 2, 3, 4, 5, 1)))
-    for key, bins, (high, vertical), (wide, horizontal) in _parts(np, image, rows, columns, data.shape, group):
-        read = pixels[key][high[:, :, None], wide[:, None, :]]
+    pixels = np.ascontiguousarray(np.transpose(data.reshape(n, depth, *group, h, w), (0, 2, 3, 4, 5, 1))).reshape(-1, depth)
+    for found, places, vertical, horizontal, (high_bins, wide_bins) in _parts(np, image, rows, columns, data.shape, group):
+        read = np.take(pixels, places, axis=0)
         # a pixel of another region, which only fills up the places, may be NaN: 0 times it is not 0
-        read[~(vertical != 0).any(1)] = 0
-        np.swapaxes(read, 1, 2)[~(horizontal != 0).any(1)] = 0
-        lines = np.matmul(vertical, read.reshape(len(high), high.shape[1], wide.shape[1] * depth))
-        lines = lines.reshape(len(high), vertical.shape[1], wide.shape[1], depth)
-        out[bins] = np.matmul(horizontal[:, None], lines)
+        np.moveaxis(read, 3, 2)[~(vertical != 0).any(2)] = 0
+        np.moveaxis(read, (2, 4), (1, 2))[~(horizontal != 0).any(2)] = 0
+        lines = np.matmul(vertical[:, :, None], read.reshape(*places.shape[:4], -1))
+        bins = np.matmul(horizontal[:, None, :, None], lines.reshape(*lines.shape[:4], places.shape[4], depth))
+        r, i, j, k, m = bins.shape[:5]
+        bins = np.swapaxes(bins, 2, 3).reshape(r, i * k, j * m, depth)
+        out[found] = bins[:, high_bins[:, None], wide_bins]
     return np.ascontiguousarray(np.transpose(out, (0, 3, 1, 2)))
 
 
 def _spread(np, result, image, rows, columns, *, shape, group):
     n, c, h, w = shape
     depth = c // math.prod(group)
-    pixels = np.zeros((n, *group, h, w, depth), result.dtype)
+    pixels = np.zeros((n * math.prod(group) * h * w, depth), result.dtype)
     result = np.ascontiguousarray(np.transpose(result, (0, 2, 3, 1)))
-    for key, bins, (high, vertical), (wide, horizontal) in _parts(np, image, rows, columns, shape, group):
+    for found, places, vertical, horizontal, (high_bins, wide_bins) in _parts(np, image, rows, columns, shape, group):
+        r, i, j, high, wide = places.shape
+        k, m = vertical.shape[2], horizontal.shape[2]
+        bins = np.zeros((r, i * k, j * m, depth), result.dtype)
+        bins[:, high_bins[:, None], wide_bins] = result[found]
+        bins = np.ascontiguousarray(np.swapaxes(bins.reshape(r, i, k, j, m, depth), 2, 3))
         # the transposes of the two products, in the opposite order
-        lines = np.matmul(np.transpose(horizontal, (0, 2, 1))[:, None], result[bins])
-        lines = lines.reshape(len(high), vertical.shape[1], wide.shape[1] * depth)
-        spread = np.matmul(np.transpose(vertical, (0, 2, 1)), lines).reshape(len(high), high.shape[1], wide.shape[1], depth)
-        image_of_group = pixels[key]
+        lines = np.matmul(np.swapaxes(horizontal, 2, 3)[:, None, :, None], bins)
+        spread = np.matmul(np.swapaxes(vertical, 2, 3)[:, :, None], lines.reshape(r, i, j, k, wide * depth))
         # places of one region are distinct, those of several are not; `add.at` takes three times as long
-        for places, others, values in zip(high, wide, spread, strict=True):
-            image_of_group[places[:, None], others] += values
-    return np.ascontiguousarray(np.transpose(pixels, (0, 5, 1, 2, 3, 4))).reshape(shape)
+        for at, values in zip(places.reshape(r, -1), spread.reshape(r, -1, depth), strict=True):
+            pixels[at] += values
+    return np.ascontiguousarray(np.transpose(pixels.reshape(n, *group, h, w, depth), (0, 5, 1, 2, 3, 4))).reshape(shape)
 
 
 @primitive(reference=_pooled, floats=("float32", "float64"))
@@ -128,6 +140,9 @@ def _(make):
     for dtype, group in (("float32", (1, 1)), ("float64", (2, 2))):
         data, rows, columns = (make.numbers(shape, dtype) for shape in ((2, 4, 5, 6), (4, 3, 5), (4, 2, 6)))
         yield make(data, image, rows, columns, group=group, want=partial(_expected, make.np))
+    # groups of two bins and of one along one axis, and fewer bins than groups along the other
+    data, rows, columns = (make.numbers(shape, "float64") for shape in ((2, 12, 5, 6), (4, 3, 5), (4, 2, 6)))
+    yield make(data, image, rows, columns, group=(2, 3), want=partial(_expected, make.np))
 
 
 @pool_regions.sample
