@@ -43,14 +43,14 @@ def _add_rows(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> bool:
     [axis], index = axes, key[axes[0]]
     outer, size, inner = math.prod(out.shape[:axis]), out.shape[axis], math.prod(out.shape[axis + 1 :])
     # of single elements NumPy's own loop is as fast
-    if out.ndim == 1 or index.ndim != 1 or index.dtype.kind not in "iu":
+    if out.ndim == 1 or index.ndim == 0 or index.dtype.kind not in "iu":
         return False
-    if value.shape != (*out.shape[:axis], len(index), *out.shape[axis + 1 :]):
+    if value.shape != (*out.shape[:axis], *index.shape, *out.shape[axis + 1 :]):
         return False
     if not out.flags.c_contiguous or np.may_share_memory(out, value):
         return False
     add = next(filter(None, (make(out.dtype) for make in IN_MACHINE_CODE)), None)
     if add is None:
         return False
-    rows = np.ascontiguousarray(value).reshape(outer, len(index), inner)
-    return add(out.reshape(outer, size, inner), rows, np.ascontiguousarray(index, np.int64))
+    rows = np.ascontiguousarray(value).reshape(outer, index.size, inner)
+    return add(out.reshape(outer, size, inner), rows, np.ascontiguousarray(index, np.int64).reshape(-1))

@@ -33,6 +33,8 @@ def by_numpy(out, key, value):
         ((7, 64), (np.array([3, 3, -1, 0, 6, 3, -7], np.int32),)),
         ((2, 3, 6, 33), (ALL, ALL, np.array([5, 5, 0], np.uint8), ALL)),
         ((2, 3, 6), (ALL, ALL, np.array([5, 0, 5, 1]))),
+        ((7, 3), (np.array([[3, -1], [0, 3], [3, 6]]),)),
+        ((2, 6, 5), (ALL, np.array([[5, 0], [0, 1], [5, 5]]).T, ALL)),
         ((4, 8), (np.array([], np.int64),)),
         ((4, 0), (np.array([1, 2]),)),
     ],
@@ -41,7 +43,7 @@ def test_rows_are_added_one_after_the_other(shape, key, dtype):
     draw = np.random.default_rng(0)
     axis = next(k for k, part in enumerate(key) if part is not ALL and not isinstance(part, slice))
     out = draw.standard_normal(shape).astype(dtype)
-    value = draw.standard_normal((*shape[:axis], len(key[axis]), *shape[axis + 1 :])).astype(dtype)
+    value = draw.standard_normal((*shape[:axis], *key[axis].shape, *shape[axis + 1 :])).astype(dtype)
     expected = by_numpy(out, key, value)
     assert scatter._add_rows(out, key, value)
     assert out.tobytes() == expected.tobytes()
@@ -63,7 +65,7 @@ def test_anything_else_is_added_by_numpy():
         ((at, at), np.ones(3, np.float32)),
         ((at,), np.ones((1, 6), np.float32)),
         ((at,), np.ones((3, 6), np.float64)),
-        ((at[:, None],), np.ones((3, 1, 6), np.float32)),
+        ((at[0],), np.ones(6, np.float32)),
         ((slice(1, 4), at), np.ones((3, 3), np.float32)),
         ((at,), out[:3]),
     ]

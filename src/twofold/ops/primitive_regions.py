@@ -74,7 +74,7 @@ def _spread(np, result, image, rows, columns, *, shape, group):
     pixels = np.zeros((n * math.prod(group) * h * w, depth), result.dtype)
     result = np.ascontiguousarray(np.transpose(result, (0, 2, 3, 1)))
     for found, places, vertical, horizontal, (high_bins, wide_bins) in _parts(np, image, rows, columns, shape, group):
-        r, i, j, high, wide = places.shape
+        r, i, j, _, wide = places.shape
         k, m = vertical.shape[2], horizontal.shape[2]
         bins = np.zeros((r, i * k, j * m, depth), result.dtype)
         bins[:, high_bins[:, None], wide_bins] = result[found]
