@@ -131,6 +131,29 @@ def _(draw):
     return [draw(a, draw.real((2, 3, 2))), draw(a, draw.real((3, 1)))]
 
 
+#: Rows of a triangular matrix up to which `solve`, which factors it first, takes no longer than the products of a division into parts.
+ROWS_AT_ONCE = 64
+
+
+def solve_triangular(xp, a, b, is_lower):
+    """``x`` with a · x = b for triangular a: (…, n, n) and (…, n, k) with the same leading axes to (…, n, k)."""
+    n = a.shape[-1]
+    if n <= ROWS_AT_ONCE:
+        return xp.solve(a, b)
+    half = -(-n // (2 * ROWS_AT_ONCE)) * ROWS_AT_ONCE
+    parts = (0, half), (half, n)
+    # the part that depends on itself alone, and the one that depends on it
+    one, two = parts if is_lower else parts[::-1]
+    first = solve_triangular(xp, _block(xp, a, one, one), xp.take_slice(b, *one, -2), is_lower)
+    rest = xp.take_slice(b, *two, -2) - xp.matmul(_block(xp, a, two, one), first)
+    second = solve_triangular(xp, _block(xp, a, two, two), rest, is_lower)
+    return xp.concat(*((first, second) if is_lower else (second, first)), axis=-2)
+
+
+def _block(xp, x, rows, columns):
+    return xp.take_slice(xp.take_slice(x, *rows, -2), *columns, -1)
+
+
 @op("_npi_solve", alike=True, floats=FLOATS, row="linalg.solve(a, b)")
 def solve_vectors(xp, A, B):
     """``x`` with A · x = B: (…, n, n) and vectors (…, n) or matrices (…, n, k)."""
@@ -181,8 +204,8 @@ def _(xp, dout, out):
     # Φ of Murray's paper: the lower triangle with half of the diagonal
     inner = tril(xp, xp.matmul(back, tril(xp, dout)))
     inner = inner - diagonal_matrices(xp, diagonal(xp, inner, 0, -2, -1)) * 0.5
-    half = xp.solve(back, inner)
-    return symmetric_part(xp, xp.solve(back, xp.matrix_transpose(half)))
+    half = solve_triangular(xp, back, inner, is_lower=False)
+    return symmetric_part(xp, solve_triangular(xp, back, xp.matrix_transpose(half), is_lower=False))
 
 
 cholesky.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY))
@@ -221,7 +244,7 @@ def _qr_gradient(xp, q, r, dq, dr):
     inner = xp.matmul(dr, xp.matrix_transpose(r)) - xp.matmul(xp.matrix_transpose(q), dq)
     half = xp.where(upper_mask(xp, inner.shape, -1), inner, 0)
     whole = half + xp.matrix_transpose(half) - diagonal_matrices(xp, diagonal(xp, inner, 0, -2, -1))
-    return xp.matrix_transpose(xp.solve(r, xp.matrix_transpose(dq + xp.matmul(q, whole))))
+    return xp.matrix_transpose(solve_triangular(xp, r, xp.matrix_transpose(dq + xp.matmul(q, whole)), is_lower=False))
 
 
 qr.sample(lambda draw: [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))])

@@ -5,7 +5,7 @@ import math
 from ..errors import ShapeError
 from ..opdef import op
 from .creation import diagonal
-from .linear_algebra import FLOATS, WHY, positive_definite, require_matrices, tril, upper_mask, well_conditioned
+from .linear_algebra import FLOATS, WHY, positive_definite, require_matrices, solve_triangular, tril, upper_mask, well_conditioned
 
 
 def triangle(xp, A, is_lower):
@@ -48,7 +48,9 @@ def trsm(xp, A, B, *, transpose: bool = False, rightside: bool = False, lower: b
     a = triangle(xp, A, lower)
     # x · op(A) = B is op(A)ᵀ · xᵀ = Bᵀ
     a = xp.matrix_transpose(a) if transpose != rightside else a
-    return scale(xp.matrix_transpose(xp.solve(a, xp.matrix_transpose(B))) if rightside else xp.solve(a, B), alpha)
+    is_lower = lower == (transpose == rightside)
+    found = solve_triangular(xp, a, xp.matrix_transpose(B) if rightside else B, is_lower)
+    return scale(xp.matrix_transpose(found) if rightside else found, alpha)
 
 
 for _op in (trmm, trsm):
