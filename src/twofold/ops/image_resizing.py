@@ -89,40 +89,49 @@ def _covered(np, size, new):
 _TAPS = {NEAREST: _nearest, LINEAR: _linear, CUBIC: _cubic, LANCZOS: _lanczos, EXACT: _linear}
 
 
-def _along(np, x, axis, taps, dtype):
-    """Weighted sums of ``x`` along an axis: (index, weight), each (new, taps)."""
-    index, weight = taps
-    shape = [1] * x.ndim
-    shape[axis] = len(index)
-    weights = weight.astype(dtype).T.reshape(-1, *shape)
-    parts = [np.take(x, index[:, k], axis).astype(dtype) * weights[k] for k in range(index.shape[1])]
-    return sum(parts[1:], parts[0])
+def _across(np, lines, taps, channels, dtype):
+    """Weighted sums of the pixels of lines (…, h, w · c) along each line: (…, h, new · c)."""
+    # every channel has its own place and weight: products with (new, 1) weights would run over c elements at a time
+    places = (taps[0][:, None] * channels + np.arange(channels)[:, None]).reshape(-1, taps[0].shape[1])
+    weights = np.repeat(taps[1].astype(dtype), channels, axis=0)
+    return _summed(np, (np.multiply(np.take(lines, at, -1), weight, dtype=dtype) for at, weight in zip(places.T, weights.T, strict=True)))
+
+
+def _down(np, lines, taps, dtype):
+    """Weighted sums of lines (…, h, w · c): (…, new, w · c)."""
+    pairs = zip(taps[0].T, taps[1].astype(dtype).T[:, :, None], strict=True)
+    return _summed(np, (np.multiply(np.take(lines, at, -2), weight, dtype=dtype) for at, weight in pairs))
+
+
+def _summed(np, parts):
+    total = next(parts)
+    for part in parts:
+        total += part
+    return total
 
 
 def _fixed(np, taps, bits):
     index, weight = taps
-    return index, np.rint(weight.astype("float32") * 2**bits).astype("int64")
+    # sums of products of bytes, two weights and their rounding stay below 2³¹, even where weights are negative
+    return index, np.rint(weight.astype("float32") * 2**bits).astype("int32")
 
 
-def _bytes(np, image, rows, columns, kind):
+def _bytes(np, lines, rows, columns, channels, kind):
     """Bytes interpolated in fixed point, as OpenCV's code for processors without vector instructions."""
-    if kind == EXACT:
-        wide = _along(np, image, image.ndim - 2, _fixed(np, columns, EXACT_BITS), "int64")
-        # 8 bits of each axis are shifted out at once, after half of 2¹⁶ is added to round to the nearest
-        return (_along(np, wide, image.ndim - 3, _fixed(np, rows, EXACT_BITS), "int64") + (1 << 15)) >> 16
-    wide = _along(np, image, image.ndim - 2, _fixed(np, columns, BITS), "int64")
+    bits = EXACT_BITS if kind == EXACT else BITS
+    rows, wide = _fixed(np, rows, bits), _across(np, lines, _fixed(np, columns, bits), channels, "int32")
     if kind in (LINEAR, AREA):
-        index, weight = _fixed(np, rows, BITS)
-        shape = (-1, 1, 1)
         # shifted by 4, 16 and 2 bits as in OpenCV: any other rounding would change the last bit of results
-        parts = [(np.take(wide >> 4, index[:, k], image.ndim - 3) * weight[:, k].reshape(shape)) >> 16 for k in (0, 1)]
+        wide >>= 4
+        parts = [np.take(wide, at, -2) * weight[:, None] >> 16 for at, weight in zip(rows[0].T, rows[1].T, strict=True)]
         return (parts[0] + parts[1] + 2) >> 2
-    return (_along(np, wide, image.ndim - 3, _fixed(np, rows, BITS), "int64") + (1 << (2 * BITS - 1))) >> (2 * BITS)
+    # the bits of both axes are shifted out at once, after half of the last place is added to round to the nearest
+    return (_down(np, wide, rows, "int32") + (1 << (2 * bits - 1))) >> (2 * bits)
 
 
 def resized(np, image, *, height, width, interp):
     """Images (…, h, w, c) of another size."""
-    *_, h, w, _ = image.shape
+    *_, h, w, channels = image.shape
     if (h, w) == (height, width):
         return image
     shrinks = h >= height and w >= width
@@ -132,18 +141,23 @@ def resized(np, image, *, height, width, interp):
     taps = _covered if kind == AREA and shrinks else _enlarged_area if kind == AREA else _TAPS[kind]
     rows, columns = taps(np, h, height), taps(np, w, width)
     if kind == NEAREST:
-        return image[..., rows[0], columns[0][:, 0], :]
+        return np.take(np.take(image, rows[0][:, 0], -3), columns[0][:, 0], -2)
     if image.dtype == np.int8:
         return resized(np, image.view("uint8"), height=height, width=width, interp=interp).view("int8")
+    # a much smaller image reads few lines
+    read, place = np.unique(rows[0], return_inverse=True)
+    lines, rows = np.take(image, read, -3), (place.reshape(rows[0].shape), rows[1])
+    lines = lines.reshape(*lines.shape[:-2], w * channels)
+    shape = (*image.shape[:-3], height, width, channels)
     # OpenCV computes the means of areas in floating point, all else of bytes in fixed point
     if image.dtype == np.uint8 and taps is not _covered:
-        return np.clip(_bytes(np, image, rows, columns, kind), 0, 255).astype(image.dtype)
+        return np.clip(_bytes(np, lines, rows, columns, channels, kind), 0, 255).astype(image.dtype).reshape(shape)
     wide = "float64" if image.dtype == np.float64 else "float32"
-    found = _along(np, _along(np, image, image.ndim - 2, columns, wide), image.ndim - 3, rows, wide)
+    found = _down(np, _across(np, lines, columns, channels, wide), rows, wide)
     if image.dtype == np.uint8:
         # the mean of four bytes is rounded up, others to the even number
         found = np.clip(np.floor(found + 0.5) if halved else np.rint(found), 0, 255)
-    return found.astype(image.dtype)
+    return found.astype(image.dtype).reshape(shape)
 
 
 def resize_to(xp, name, data, height, width, interp):
