@@ -1,12 +1,14 @@
 """Operators on images: random ones draw within their ranges, a pipeline runs, and wrong images are errors."""
 
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 
 import twofold as mx
 from twofold import autograd, nd
+from twofold.ops.image import _in_order
 
 rng = np.random.default_rng(0)
 PHOTO = rng.integers(0, 256, (32, 40, 3)).astype("uint8")
@@ -126,3 +128,36 @@ def test_nearest_pixels_are_those_of_opencv_where_a_new_pixel_begins_between_two
     enlarged = mx.image.imresize(row, 100, 1, 0).asnumpy()[0, :, 0]
     # MXNet 1.9.1; 25 * 56 / 100 is 14
     assert enlarged[[24, 25, 26, 50, 75]].tolist() == [13, 13, 14, 27, 41]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_changes_of_colors_are_made_in_the_drawn_order_and_the_last_one_is_computed_once(count):
+    class Few:
+        """The functions that are called, of NumPy."""
+
+        def take_slice(self, x, start, stop, axis):
+            return np.take(x, range(start, stop), axis)
+
+        def reshape(self, x, *, shape):
+            return x.reshape(shape)
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+    calls = []
+    functions = [lambda x: x * 3, lambda x: x + 5, lambda x: x * x, lambda x: 7 - x]
+
+    def change(k, x):
+        calls.append(k)
+        return functions[k](x)
+
+    changes = [partial(change, k) for k in range(count)]
+    for order in permutations(range(count)):
+        calls.clear()
+        image = want = np.arange(6)
+        for k in order:
+            want = functions[k](want)
+        # the change that is made first has drawn the smallest number
+        found = _in_order(Few(), image, changes, np.argsort(order) / count)
+        np.testing.assert_array_equal(found, want)
+        assert calls.count(count - 1) == 1

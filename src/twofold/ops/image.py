@@ -3,6 +3,8 @@
 Random ones draw their factors on the image's device. Results of integer images are cut off at the dtype's range and truncated.
 """
 
+from functools import partial
+
 from ..dtype import FLOATS, NUMPY
 from ..errors import ParameterError, ShapeError
 from ..opdef import Floats, op
@@ -276,24 +278,44 @@ def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, sa
         given = f"brightness {brightness}, contrast {contrast}, saturation {saturation}, hue {hue}"
         raise ParameterError("random_color_jitter: ranges must not be negative", given, "pass numbers of at least 0")
     ranges = ((_brightened, brightness, 1), (_contrasted, contrast, 1), (_saturation_changed, saturation, 1), (_hue_changed, hue, 0))
-    used = [(change, extent, center) for change, extent, center in ranges if extent > 0]
-    # the changes draw their factors from the streams before this one
-    order = xp.argsort(uniform(xp, substream(xp, rng, len(used)), (len(used),), "float32"), axis=0) if len(used) > 1 else None
-    x = data
-    for turn in range(len(used)):
-        # every step computes all changes and selects one by the drawn order
-        changed = []
-        for number, (change, extent, center) in enumerate(used):
+    changes = []
+    for change, extent, center in ranges:
+        if extent > 0:
             # factors around 1 stop at 0: a negative brightness has no meaning
-            factor = _factor(xp, substream(xp, rng, number), data, max(0, center - extent) if center else -extent, center + extent)
-            changed.append(_saturated(xp, change(xp, _wide(xp, x), factor), data))
-        if order is None:
-            return changed[0]
-        chosen = xp.reshape(xp.take_slice(order, turn, turn + 1, 0), shape=())
-        x = changed[0]
-        for number, other in enumerate(changed[1:], 1):
-            # the order is drawn on the device, so it is not known when the program is made
-            x = xp.where(xp.equal(chosen, number), other, x)
+            low = max(0, center - extent) if center else -extent
+            factor = _factor(xp, substream(xp, rng, len(changes)), data, low, center + extent)
+            changes.append(partial(_changed, xp, change=change, factor=factor, like=data))
+    if len(changes) < 2:
+        return changes[0](data) if changes else data
+    # the changes draw their factors from the streams before this one
+    return _in_order(xp, data, changes, uniform(xp, substream(xp, rng, len(changes)), (len(changes),), "float32"))
+
+
+def _changed(xp, x, *, change, factor, like):
+    return _saturated(xp, change(xp, _wide(xp, x), factor), like)
+
+
+def _in_order(xp, data, changes, draws):
+    """An image after all changes, in the order of the numbers that were drawn for them."""
+    # the order is drawn on the device, so it is not known when the program is made: each turn computes the changes that it may have to
+    # make. The last one, that of the hue, takes longer than all others: it is computed once, between the turns before it and those after
+    *others, last = changes
+    order = xp.argsort(draws, axis=0)
+    place = xp.take_slice(xp.argsort(order, axis=0), len(others), len(changes), 0)
+
+    def turn(x, number, is_made):
+        chosen, found = xp.take_slice(order, number, number + 1, 0), x
+        for k, change in enumerate(others):
+            now = xp.logical_and(xp.equal(chosen, k), is_made)
+            found = xp.where(xp.reshape(now, shape=()), change(x), found)
+        return found
+
+    x = data
+    for number in range(len(others)):
+        x = turn(x, number, xp.greater(place, number))
+    x = last(x)
+    for number in range(1, len(changes)):
+        x = turn(x, number, xp.less(place, number))
     return x
 
 
