@@ -6,6 +6,7 @@ import pytest
 import twofold as mx
 from asv_benchmarks.benchmarks.detection import boxes, greedy
 from twofold import autograd, gluon, nd
+from twofold.ops.suppression import above, kept
 
 
 def nms(rows, **params):
@@ -20,12 +21,24 @@ def test_suppression_is_that_of_a_greedy_loop(size, spread):
     assert (found[len(want) :] == -1).all()
 
 
-def test_classes_are_suppressed_apart():
-    rows = boxes(500, 60, 200)
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 500])
+def test_classes_are_suppressed_apart(count):
+    rows = boxes(count, 60, 200)
     found = nms(rows, overlap_thresh=0.3, id_index=0)
     apart = [greedy(rows[rows[:, 0] == k], np.float32(0.3)) for k in range(20)]
     want = np.concatenate(apart)
     np.testing.assert_array_equal(found[: len(want)], want[np.argsort(-want[:, 1], kind="stable")])
+
+
+def test_few_boxes_of_many_classes_are_compared_in_one_step():
+    comparisons, rows = [], boxes(100, 60, 200)
+
+    def suppresses(np, shared, union):
+        comparisons.append(shared.shape)
+        return above(0.3)(np, shared, union)
+
+    kept(np, rows[:, 2:], rows[:, 0], suppresses)
+    assert comparisons == [(100, 100)]
 
 
 @pytest.mark.parametrize(

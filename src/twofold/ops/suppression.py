@@ -6,6 +6,8 @@ from ..errors import ParameterError, ShapeError
 from ..opdef import op
 from .boxes import Format, sides, to_center, to_corners
 
+#: Boxes up to which those of all classes are compared together: the calls for each class would take longer than the needless pairs.
+FEW = 128
 #: Boxes compared with all others in one piece: the overlaps of a piece fill the cache.
 BLOCK = 64
 PIECE = 1024
@@ -25,6 +27,11 @@ def kept(np, boxes, classes, suppresses, extra=0):
     """
     if classes is None:
         return _kept_of_one_class(np, boxes, suppresses, extra)
+    if len(boxes) <= FEW:
+        every = np.arange(len(boxes))
+        conflict = _conflicts(np, _columns(np, boxes, extra), every, every, suppresses) & (classes[:, None] == classes)
+        # above the diagonal: only a better box, which comes first, suppresses
+        return _first_of_conflicts(np, conflict & (every[:, None] < every))
     alive = np.ones(len(boxes), bool)
     for value in np.unique(classes):
         group = np.flatnonzero(classes == value)
@@ -33,10 +40,7 @@ def kept(np, boxes, classes, suppresses, extra=0):
 
 
 def _kept_of_one_class(np, boxes, suppresses, extra):
-    alive = np.ones(len(boxes), bool)
-    left, top, right, bottom = np.ascontiguousarray(boxes.T)
-    right, bottom = right + extra, bottom + extra
-    columns = [left, top, right, bottom, np.maximum(right - left, 0) * np.maximum(bottom - top, 0)]
+    alive, columns = np.ones(len(boxes), bool), _columns(np, boxes, extra)
     # a box may only be suppressed by a better one that is itself kept, which looks sequential. Within a block of boxes the conflicts are
     # resolved in order; after that the kept ones are final, and suppress all later boxes in one step
     for start in range(0, len(boxes), BLOCK):
@@ -49,6 +53,13 @@ def _kept_of_one_class(np, boxes, suppresses, extra):
             piece = rest[at : at + PIECE]
             alive[piece[_conflicts(np, columns, block[best], piece, suppresses).any(0)]] = False
     return alive
+
+
+def _columns(np, boxes, extra):
+    """The sides of boxes and their areas, (m,) each."""
+    left, top, right, bottom = np.ascontiguousarray(boxes.T)
+    right, bottom = right + extra, bottom + extra
+    return [left, top, right, bottom, np.maximum(right - left, 0) * np.maximum(bottom - top, 0)]
 
 
 def _conflicts(np, columns, some, others, suppresses):
