@@ -28,7 +28,8 @@ def test_solutions_and_gradients_are_those_of_general_equations(shape, transpose
     draw = np.random.default_rng(0)
     b, dout = (draw.normal(size=(*shape[:-1], *((5, n) if rightside else (n, 5)))) for _ in range(2))
     A, B = nd.array(a, dtype="float64"), nd.array(b, dtype="float64")
-    A.attach_grad(), B.attach_grad()
+    for x in (A, B):
+        x.attach_grad()
     with mx.autograd.record():
         # the other triangle is not read
         full = A + nd.array(np.swapaxes(triangular(shape, lower), -1, -2), dtype="float64") * (1 - nd.array(a != 0, dtype="float64"))
