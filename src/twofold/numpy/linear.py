@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from operator import attrgetter, index
 from string import ascii_lowercase, ascii_uppercase
@@ -69,10 +68,13 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> nd
         If the sizes of paired axes differ.
     """
     x, y = operands(a, b)
-    pairs: Any = axes
-    with suppress(TypeError):  # unless it is a number
-        pairs = range(x.ndim - index(pairs), x.ndim), range(index(pairs))
-    left, right = [[normalized_axis(k, v.ndim) for k in integers(s)] for v, s in zip((x, y), pairs, strict=True)]
+    given: Any = axes
+    try:
+        count = index(given)
+        pairs: Sequence[Sequence[int]] = range(x.ndim - count, x.ndim), range(count)
+    except TypeError:
+        pairs = [integers(along) for along in given]
+    left, right = [[normalized_axis(k, v.ndim) for k in along] for v, along in zip((x, y), pairs, strict=True)]
     if [x.shape[k] for k in left] != [y.shape[k] for k in right]:
         raise ShapeError("shape-mismatch for sum", f"axes {left} of {x.shape}, {right} of {y.shape}", "make the sizes equal")
     free, others = [k for k in range(x.ndim) if k not in left], [k for k in range(y.ndim) if k not in right]
