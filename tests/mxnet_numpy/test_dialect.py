@@ -220,7 +220,7 @@ def test_the_number_of_parts_may_be_numpys(name, shape, parts):
     assert found == [part.tolist() for part in getattr(numpy, name)(x, 2)]
 
 
-@pytest.mark.parametrize("name", ["hsplit", "dsplit", "array_split"])
+@pytest.mark.parametrize("name", ["split", "hsplit", "dsplit", "array_split"])
 def test_at_least_one_part_is_asked_for(name):
     with pytest.raises((MXNetError, ZeroDivisionError)):
         getattr(np, name)(np.ones((2, 2, 2)), 0)

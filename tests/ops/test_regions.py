@@ -223,3 +223,58 @@ def test_a_value_and_its_place_are_one_number_where_64_bits_suffice():
     """Maxima with their places take no longer than others then; with two arrays they took ten times as long."""
     values, places = np.ones((2, 3)), np.arange(6).reshape(2, 3)
     assert [len(_with_places(np, values.astype(dtype), places)) for dtype in ("float16", "float32", "float64")] == [1, 1, 2]
+
+
+POOLED = {
+    "align": lambda x, rois: nd.contrib.ROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1.0, sample_ratio=2),
+    "align by position": lambda x, rois: nd.contrib.ROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1.0, position_sensitive=True),
+    "by position": lambda x, rois: nd.contrib.PSROIPooling(x, rois, spatial_scale=1.0, output_dim=1, pooled_size=2),
+}
+
+
+@pytest.mark.parametrize("pooled", POOLED.values(), ids=POOLED)
+@pytest.mark.parametrize("outside", [[0, 1, 90, 3, 95], [1, 90, 1, 95, 3], [0, -90, -90, -80, -80]])
+def test_regions_all_of_which_lie_outside_are_zero(pooled, outside):
+    x = nd.ones((2, 4, 5, 6))
+    x.attach_grad()
+    with autograd.record():
+        found = pooled(x, nd.array([outside, outside]))
+    found.backward()
+    assert not found.asnumpy().any()
+    assert not x.grad.asnumpy().any()
+
+
+def test_an_infinite_gradient_of_a_region_stays_in_it():
+    x = nd.ones((2, 4, 6, 6))
+    x.attach_grad()
+    # the first region reads more pixels
+    with autograd.record():
+        found = POOLED["align"](x, nd.array([[0, 0, 0, 5, 5], [1, 2, 2, 2.5, 2.5]]))
+    dout = np.zeros(found.shape, "float32")
+    dout[1, 0, 0, 0] = np.inf
+    found.backward(nd.array(dout))
+    assert np.isinf(x.grad.asnumpy()[1, 0, 2:4, 2:4]).all()
+    assert not np.isnan(x.grad.asnumpy()).any()
+    assert np.isinf(x.grad.asnumpy()).sum() == 4
+
+
+def test_one_large_region_reads_no_pixels_for_the_small_ones():
+    class Counting:
+        read = 0
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def take(self, pixels, places, axis):
+            self.read += places.size
+            return np.take(pixels, places, axis)
+
+    # 400 regions of 4 x 4 pixels, and one of the whole image
+    counting, ones = Counting(), np.zeros((401, 4, 64), "float32")
+    ones[:, :, :4] = np.eye(4)
+    ones[7] = 1
+    data = rng.standard_normal((2, 256, 64, 64)).astype("float32")
+    found = _pooled(counting, data, np.arange(401) % 2, ones, ones, group=(1, 1))
+    np.testing.assert_array_equal(found[8], data[0, :, :4, :4])
+    np.testing.assert_allclose(found[7, :, 0, 0], data[1].sum((1, 2)), rtol=1e-3, atol=1e-3)
+    assert counting.read <= 3 * 64 * 64 + 400 * 4 * 4

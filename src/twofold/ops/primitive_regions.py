@@ -11,7 +11,7 @@ TOGETHER = 1 << 20
 
 
 def _cells(np, weights, group):
-    """The groups of channels along an axis that bins take; weights (r, groups, bins, pixels); and which of these bins there are."""
+    """The groups of channels along an axis that bins take; weights (r, groups, bins, pixels); and the places of the bins that exist."""
     count = weights.shape[1]
     # bin k of `count` belongs to the part of the region at the same share of its length
     group_of = [k * group // count for k in range(count)]
@@ -20,13 +20,19 @@ def _cells(np, weights, group):
     bins = np.array(first)[:, None] + np.arange(most)
     # groups have as many bins as the largest; those that others lack are bins without weights
     there = bins < np.array([*first[1:], count])[:, None]
-    return np.array(groups), weights[:, np.where(there, bins, 0)] * there[:, :, None].astype(weights.dtype), np.flatnonzero(there)
+    cells = np.where(there[:, :, None], weights[:, np.where(there, bins, 0)], weights.dtype.type(0))
+    return np.array(groups), cells, np.flatnonzero(there)
+
+
+def _is_read(weights):
+    """Which pixels along an axis bins of each group read."""
+    return (weights != 0).any(axis=2)
 
 
 def _read(np, weights):
     """The places (r, groups, k) along an axis that regions read, the same number for each, and the weights there (r, groups, bins, k)."""
     # a region reads few of an axis's pixels: others would be multiplied by zeros. What fills up the places has the weight 0
-    is_read = (weights != 0).any(axis=2)
+    is_read = _is_read(weights)
     count = int(is_read.sum(axis=2).max(initial=0))
     # sorted, so that neighbours in memory remain neighbours
     places = np.sort(np.argsort(~is_read, axis=2)[:, :, :count], axis=2)
@@ -37,16 +43,26 @@ def _parts(np, image, rows, columns, shape, group):
     """For few regions at a time: the regions; the places (r, groups, groups, k, l) among all pixels; the weights of both axes; the bins."""
     n, c, h, w = shape
     found = np.flatnonzero((image >= 0) & (image < n))
-    (i, rows, high_bins), (j, columns, wide_bins) = _cells(np, rows[found], group[0]), _cells(np, columns[found], group[1])
-    (high, vertical), (wide, horizontal) = _read(np, rows), _read(np, columns)
-    groups = (image[found, None, None] * group[0] + i[:, None]) * group[1] + j
-    elements = groups[:1].size * high.shape[2] * wide.shape[2] * (c // math.prod(group))
-    step = max(1, TOGETHER // max(1, elements))
-    for start in range(0, len(found), step):
-        part = slice(start, start + step)
-        lines = groups[part, :, :, None] * h + high[part, :, None]
-        places = lines[..., None] * w + wide[part, None, :, None]
-        yield found[part], places, vertical[part], horizontal[part], (high_bins, wide_bins)
+    row_groups, rows, high_bins = _cells(np, rows[found], group[0])
+    column_groups, columns, wide_bins = _cells(np, columns[found], group[1])
+    # the largest first, and those of like sizes together: all regions of a part read as many places as its largest
+    high, wide = (_is_read(weights).sum(axis=2).max(axis=1) for weights in (rows, columns))
+    order = np.argsort(-high * wide, kind="stable")[: int(((high > 0) & (wide > 0)).sum())]
+    groups = (image[found, None, None] * group[0] + row_groups[:, None]) * group[1] + column_groups
+    start = 0
+    while start < len(order):
+        elements = int(high[order[start]] * wide[order[start]]) * groups[0].size * (c // math.prod(group))
+        part = order[start : start + max(1, TOGETHER // max(1, elements))]
+        (high_places, vertical), (wide_places, horizontal) = _read(np, rows[part]), _read(np, columns[part])
+        lines = groups[part, :, :, None] * h + high_places[:, :, None]
+        yield found[part], lines[..., None] * w + wide_places[:, None, :, None], vertical, horizontal, (high_bins, wide_bins)
+        start += len(part)
+
+
+def _clear_unread(np, values, vertical, horizontal):
+    """Set values (r, groups, groups, k, l, depth) to 0 at places that only fill up: 0 times NaN is not 0."""
+    np.moveaxis(values, 3, 2)[~_is_read(vertical)] = 0
+    np.moveaxis(values, (2, 4), (1, 2))[~_is_read(horizontal)] = 0
 
 
 def _pooled(np, data, image, rows, columns, *, group):
@@ -54,15 +70,15 @@ def _pooled(np, data, image, rows, columns, *, group):
     depth = c // math.prod(group)
     out = np.zeros((len(rows), rows.shape[1], columns.shape[1], depth), data.dtype)
     # the channels of a group side by side: a place in an image is one copy
-    pixels = np.ascontiguousarray(np.transpose(data.reshape(n, depth, *group, h, w), (0, 2, 3, 4, 5, 1))).reshape(-1, depth)
+    pixels = np.ascontiguousarray(np.transpose(data.reshape(n, depth, *group, h, w), (0, 2, 3, 4, 5, 1)))
+    pixels = pixels.reshape(n * math.prod(group) * h * w, depth)
     for found, places, vertical, horizontal, (high_bins, wide_bins) in _parts(np, image, rows, columns, data.shape, group):
         read = np.take(pixels, places, axis=0)
-        # a pixel of another region, which only fills up the places, may be NaN: 0 times it is not 0
-        np.moveaxis(read, 3, 2)[~(vertical != 0).any(2)] = 0
-        np.moveaxis(read, (2, 4), (1, 2))[~(horizontal != 0).any(2)] = 0
-        lines = np.matmul(vertical[:, :, None], read.reshape(*places.shape[:4], -1))
-        bins = np.matmul(horizontal[:, None, :, None], lines.reshape(*lines.shape[:4], places.shape[4], depth))
-        r, i, j, k, m = bins.shape[:5]
+        _clear_unread(np, read, vertical, horizontal)
+        r, i, j, high, wide = places.shape
+        lines = np.matmul(vertical[:, :, None], read.reshape(r, i, j, high, wide * depth))
+        bins = np.matmul(horizontal[:, None, :, None], lines.reshape(*lines.shape[:4], wide, depth))
+        k, m = bins.shape[3:5]
         bins = np.swapaxes(bins, 2, 3).reshape(r, i * k, j * m, depth)
         out[found] = bins[:, high_bins[:, None], wide_bins]
     return np.ascontiguousarray(np.transpose(out, (0, 3, 1, 2)))
@@ -74,7 +90,7 @@ def _spread(np, result, image, rows, columns, *, shape, group):
     pixels = np.zeros((n * math.prod(group) * h * w, depth), result.dtype)
     result = np.ascontiguousarray(np.transpose(result, (0, 2, 3, 1)))
     for found, places, vertical, horizontal, (high_bins, wide_bins) in _parts(np, image, rows, columns, shape, group):
-        r, i, j, _, wide = places.shape
+        r, i, j, high, wide = places.shape
         k, m = vertical.shape[2], horizontal.shape[2]
         bins = np.zeros((r, i * k, j * m, depth), result.dtype)
         bins[:, high_bins[:, None], wide_bins] = result[found]
@@ -82,8 +98,10 @@ def _spread(np, result, image, rows, columns, *, shape, group):
         # the transposes of the two products, in the opposite order
         lines = np.matmul(np.swapaxes(horizontal, 2, 3)[:, None, :, None], bins)
         spread = np.matmul(np.swapaxes(vertical, 2, 3)[:, :, None], lines.reshape(r, i, j, k, wide * depth))
+        spread = spread.reshape(r, i, j, high, wide, depth)
+        _clear_unread(np, spread, vertical, horizontal)
         # places of one region are distinct, those of several are not; `add.at` takes three times as long
-        for at, values in zip(places.reshape(r, -1), spread.reshape(r, -1, depth), strict=True):
+        for at, values in zip(places.reshape(r, -1), spread.reshape(r, i * j * high * wide, depth), strict=True):
             pixels[at] += values
     return np.ascontiguousarray(np.transpose(pixels.reshape(n, *group, h, w, depth), (0, 5, 1, 2, 3, 4))).reshape(shape)
 

@@ -31,7 +31,7 @@ def kept(np, boxes, classes, suppresses, extra=0):
         every = np.arange(len(boxes))
         conflict = _conflicts(np, _columns(np, boxes, extra), every, every, suppresses) & (classes[:, None] == classes)
         # above the diagonal: only a better box, which comes first, suppresses
-        return _first_of_conflicts(np, conflict & (every[:, None] < every))
+        return _first_of_conflicts(np, np.triu(conflict, 1))
     alive = np.ones(len(boxes), bool)
     for value in np.unique(classes):
         group = np.flatnonzero(classes == value)
