@@ -147,6 +147,14 @@ def test_reshape_rejects_shapes_that_do_not_fit(arguments, options):
         x().reshape(*arguments, **options)
 
 
+@pytest.mark.parametrize("codes", [(3, 2), (0, -1), (-3,)])
+def test_reshape_rejects_floats_whatever_came_before(codes):
+    x().reshape(tuple(map(np.int64, codes)))  # equal to the floats
+    for _ in range(2):
+        with pytest.raises(DTypeError, match="must consist of integers"):
+            x().reshape(tuple(map(float, codes)))
+
+
 @pytest.mark.parametrize(("axis", "shape"), [(0, (1, 2, 3)), (1, (2, 1, 3)), (-1, (2, 3, 1))])
 def test_expand_dims(axis, shape):
     a = x()

@@ -169,7 +169,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
             If the sections are not equal.
         """
         x, indices_or_sections = self.operand(ary), number_or_places(indices_or_sections)
-        if isinstance(indices_or_sections, int) and indices_or_sections > 0 and x.shape[axis] % indices_or_sections:
+        if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:  # as in MXNet, 0 divides nothing
             size = f"{x.shape[axis]} into {indices_or_sections}"
             raise ParameterError("array split does not result in an equal division", size, "pass a divisor of the size")
         if not isinstance(indices_or_sections, int) and len(indices_or_sections) and list(indices_or_sections)[-1] > x.shape[axis]:

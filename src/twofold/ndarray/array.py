@@ -386,12 +386,15 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
     DTypeError
         If the codes are not integers.
     """
-    # a list cannot be a key of a dictionary; other codes are: a single size, or an object with ``__index__``
-    key = shape, tuple(codes) if isinstance(codes, (tuple, list)) else codes, reverse
+    given = tuple(codes) if isinstance(codes, (tuple, list)) else (codes,)
+    key = shape, given, reverse
     found = _RESHAPES.get(key)
+    for c in given:
+        if c.__class__ is not int:  # floats equal integers
+            found = None
     if found is None:
         try:
-            sizes = tuple(int(c.__index__()) for c in (codes if isinstance(codes, (tuple, list)) else (codes,)))
+            sizes = tuple(int(c.__index__()) for c in given)
         except AttributeError:
             raise DTypeError("reshape: a shape must consist of integers", repr(codes), "pass sizes") from None
         found = primitive_shape.reshape.bind(shape=reshape_codes(shape, sizes, reverse))
