@@ -18,8 +18,8 @@ from ..imperative.cell import PLAIN, AnyCell, Cell, content_of, is_view, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
 from ..imperative.views import Viewable, view_of
-from ..opdef import BoundOp, Op, reshape_codes
-from ..opdef.shapes import integers
+from ..opdef import BoundOp, Op, integers, reshape_codes
+from ..opdef.params import exact
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
 from . import indexing
@@ -387,11 +387,8 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
         If the codes are not integers.
     """
     given = tuple(codes) if isinstance(codes, (tuple, list)) else (codes,)
-    key = shape, given, reverse
+    key = shape, exact(given), reverse  # floats, which are refused, equal integers
     found = _RESHAPES.get(key)
-    for c in given:
-        if c.__class__ is not int:  # floats equal integers
-            found = None
     if found is None:
         try:
             sizes = tuple(int(c.__index__()) for c in given)

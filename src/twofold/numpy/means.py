@@ -38,12 +38,16 @@ def mean(
     if not _is_real(x, dtype):  # the operator is for real numbers
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
     along = axis_of(x, axis, True)
-    return deliver(_mean(x, along, bool(keepdims), dtype=None if dtype is None else dtype_name(dtype)), out, "unsafe")
+    return deliver(_mean(x, along, bool(keepdims), dtype=_name_of(dtype)), out, "unsafe")
 
 
 def _wide(dtype: str) -> str:
     """The dtype in which a mean adds elements of a dtype: a sum of many halves would be infinite."""
     return "float32" if dtype in HALVES else dtype if has_nan(dtype) else "float64"
+
+
+def _name_of(dtype: DTypeLike) -> str | None:
+    return None if dtype is None else dtype_name(dtype)
 
 
 def _is_real(x: ndarray, dtype: DTypeLike) -> bool:
@@ -73,8 +77,7 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
         along = axis_of(x, axis, True)
-        wanted = None if dtype is None else dtype_name(dtype)
-        return deliver(reduced(x, along, bool(keepdims), ddof=float(ddof), dtype=wanted), out, "unsafe")
+        return deliver(reduced(x, along, bool(keepdims), ddof=float(ddof), dtype=_name_of(dtype)), out, "unsafe")
 
     return spread
 

@@ -52,7 +52,7 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 
     size, parts = operand(ary).shape[axis], _number_or_places(indices_or_sections)
     if isinstance(parts, int) and size % parts:
         raise ParameterError("array split does not result in an equal division", f"{size} into {indices_or_sections}", "use array_split")
-    return array_split(ary, indices_or_sections, axis)
+    return array_split(ary, parts, axis)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
