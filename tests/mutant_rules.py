@@ -459,8 +459,8 @@ MUTANTS = (
     ),
     Mutant(
         "halves of a kernel meet",
-        "twofold_numpy.blocked:compile_kernel.run",
-        replace("_run(kernel, flat, half, rows, scratch)", "_run(kernel, flat, half + step, rows, scratch)"),
+        "twofold_numpy.blocked:_in_blocks.run",
+        replace("_run(kernel, given, half, rows, scratch)", "_run(kernel, given, half + step, rows, scratch)"),
     ),
     Mutant("scratch of a kernel is checked out", "twofold_numpy.blocked:_run", replace("waiting.pop(kinds, None)", "waiting.get(kinds)")),
     Mutant("a piece that was begun is waited for", "backend.workers:run_all", replace("len(pieces) - len(own)", "0")),

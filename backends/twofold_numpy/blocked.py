@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -41,14 +41,13 @@ _local = threading.local()
 class _Printer:
     """Prints one kernel over the collapsed space: a call per step, which writes into the step's memory.
 
-    Blocks are cut along the first axis. With reductions the last axis is the program's, and scratch of their results (``row_scratch``) has
-    size 1 there. ``I0`` … and ``O0`` … are whole inputs and outputs, ``i0`` … and ``o0`` … their parts in a block, ``t0`` … scratch,
-    ``c…`` constants and ``f…`` functions.
+    Blocks are cut along the first axis of ``space``. With reductions the last axis is the program's, and scratch of their results
+    (``row_scratch``) has size 1 there. ``I0`` … and ``O0`` … are whole inputs and outputs, ``i0`` … and ``o0`` … their parts in a block,
+    ``t0`` … scratch, ``c…`` constants and ``f…`` functions.
     """
 
-    def __init__(self, program: RowProgram) -> None:
-        self.program = program
-        self.space, shapes = collapsed_space(program)
+    def __init__(self, program: RowProgram, space: Sequence[int], shapes: Sequence[Sequence[int]]) -> None:
+        self.program, self.space = program, tuple(space)
         self.shapes = [() if set(own) == {1} else own for own in shapes]  # without axes a ufunc needs no iterator for numbers
         self.row = 1
         for n in self.space[1:]:
@@ -187,10 +186,26 @@ def _step_template(op: str, params: tuple[tuple[str, Any], ...], count: int, ope
 
 def compile_kernel(program: RowProgram) -> Callable[..., None]:
     """Compile a program; the kernel is called with the inputs and then the outputs' memory, all of the program's shapes."""
-    printer = _Printer(program)
+    printer = _Printer(program, *collapsed_space(program))
     if printer.is_small:
         return printer.unblocked()
-    kernel, space = printer.blocked(), printer.space
+    flat, apart = _in_blocks(printer), None
+
+    def run(*arrays: np.ndarray) -> None:
+        nonlocal apart
+        kernel = flat
+        for a in arrays:
+            if not a.flags.c_contiguous:  # its axes cannot be merged without a copy
+                kernel = apart = apart or _in_blocks(_Printer(program, *_whole_space(program)))
+                break
+        kernel(*arrays)
+
+    return run
+
+
+def _in_blocks(printer: _Printer) -> Callable[..., None]:
+    """A kernel over the printer's space, on up to two threads."""
+    program, kernel, space = printer.program, printer.blocked(), printer.space
     row = (*space[:-1], 1)
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
     step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
@@ -198,12 +213,12 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     scratch = tuple((kind, part if k in printer.row_scratch else whole) for k, kind in enumerate(printer.scratch))
 
     def run(*arrays: np.ndarray) -> None:
-        flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
+        given = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
         if small or workers.count() == 1 or rows <= step:
-            _run(kernel, flat, 0, rows, scratch)
+            _run(kernel, given, 0, rows, scratch)
             return
         half = -(-rows // step) // 2 * step  # at a block's begin: reductions inside of blocks keep their bits
-        run_all([lambda: _run(kernel, flat, 0, half, scratch), lambda: _run(kernel, flat, half, rows, scratch)])
+        run_all([lambda: _run(kernel, given, 0, half, scratch), lambda: _run(kernel, given, half, rows, scratch)])
 
     return run
 
@@ -224,11 +239,15 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
             waiting.popitem(last=False)
 
 
+def _whole_space(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The space and the inputs' shapes with all of the program's axes."""
+    return program.shape, [(1,) * (len(program.shape) - len(i.shape)) + tuple(i.shape) for i in program.inputs]
+
+
 def collapsed_space(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The space and the inputs' shapes with as few axes as possible; the last axis is kept apart if it is reduced."""
-    shapes = [i.shape for i in program.inputs]
     if not program.has_rows:
-        return collapse(program.shape, shapes)
-    full = [(1,) * (len(program.shape) - len(s)) + tuple(s) for s in shapes]
+        return collapse(program.shape, [i.shape for i in program.inputs])
+    _, full = _whole_space(program)
     space, operands = collapse(program.shape[:-1], [s[:-1] for s in full])
     return (*space, program.shape[-1]), [(*s, f[-1]) for s, f in zip(operands, full, strict=True)]

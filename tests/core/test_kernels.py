@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+import tracemalloc
 import weakref
 from functools import partial
 from queue import SimpleQueue
@@ -100,8 +101,26 @@ def test_scratch_of_a_dead_inner_value_is_reused():
     t = x
     for k in range(10):
         t = G.tanh(t + x) if k % 2 else G.exp(t * 0.1) - x
-    printer = blocked._Printer(compare([t], [x], [data((20,))]).kernels[0])
+    program = compare([t], [x], [data((20,))]).kernels[0]
+    printer = blocked._Printer(program, *blocked.collapsed_space(program))
     assert len(printer.scratch) <= 2
+
+
+@pytest.mark.parametrize("shape", [(300, 400), (3, 100, 400)])
+def test_a_kernel_reads_arrays_with_gaps_without_copies(shape):
+    x = leaf(0, shape, "float32")
+    program = compare([G.exp(x * 0.5) + x], [x], [data(shape) % 1]).kernels[0]
+    kernel = blocked.compile_kernel(program)
+    part = (data((*shape[:-1], shape[-1] + 5)) % 1)[..., 5:]
+    wanted, found = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    kernel(np.ascontiguousarray(part), wanted)
+    kernel(part, found)  # allocates scratch
+    tracemalloc.start()
+    kernel(part, found)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, wanted)
+    assert most < part.nbytes / 4
 
 
 def test_an_inner_value_lives_until_its_last_reader():
@@ -333,9 +352,8 @@ def test_a_reentrant_kernel_has_its_own_scratch(small, monkeypatch):
     inner.run([other])
     outer = Program(chain_of_two, [x], HOST, big=1)
     kernel = next(v for v in vars_of(outer).values() if getattr(v, "__name__", "") in ("run", "kernel"))
-    if kernel.__name__ == "run":
-        cells = dict(zip(kernel.__code__.co_freevars, [c.cell_contents for c in kernel.__closure__], strict=True))
-        kernel = cells["kernel"]
+    for name in ("flat", "kernel") if kernel.__name__ == "run" else ():
+        kernel = dict(zip(kernel.__code__.co_freevars, [c.cell_contents for c in kernel.__closure__], strict=True))[name]
     names = [k for k, v in kernel.__globals__.items() if v is np.exp]
     monkeypatch.setitem(kernel.__globals__, names[0], interrupted)
     np.testing.assert_array_equal(outer.run([values])[0], np.exp(values * np.float32(0.5)) + 1)

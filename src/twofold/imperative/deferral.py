@@ -65,6 +65,24 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
         return outs
 
 
+def deferred_part(v: Value, chain: Sequence[BoundOp]) -> Value:
+    """The part of a ready array that a chain of view operations selects, for an operation that waits: its program reads it in place.
+
+    The view operations are not counted: they are parts of that operation.
+    """
+    while True:
+        w = _window_for((v,), v.device)
+        with LOCK:
+            node = w.node_of(v)
+            for bound_op in chain:
+                whole = (node,)
+                node = apply_node(bound_op, whole)
+                w.inner[node] = whole  # a part belongs to no array that a caller could hold
+            part = result_of(w, node, v.device, None)
+            if not is_closed(w):  # else closed meanwhile, as in `defer`
+                return part
+
+
 @fragment
 def is_full(w: Window) -> bool:
     """Whether a window has reached its limit of operations or bytes."""

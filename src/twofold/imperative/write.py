@@ -421,13 +421,13 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
     val = content_of(other) if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:
         # the buffer must be this array's alone, and no tape may need its old content
-        if not is_visible(v) or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):
+        if not is_visible(v) or is_tracked(v) or not (v.exclusive or v.pinned):
             return False
-        data = v.data
-    else:
-        if is_tracked(val):
+        # an operation on an operand that waits joins it, and its result overwrites the buffer
+        if val.__class__ is Value and val.data is None and not chain and not v.pinned:
             return False
-        data = v
+    if is_tracked(val):
+        return False
     dtype = type_of(v)[1]
     # a cast would round otherwise than the operation out of place does
     if isinstance(val, (int, float)):
@@ -436,7 +436,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
         source = data_of(val)
     else:
         return False
-    target = look(HOST, data, chain)
+    target = look(HOST, v if v.__class__ is PLAIN else v.data, chain)
     try:
         if v.__class__ is PLAIN:
             HOST.quietly(operation, target, source, target)

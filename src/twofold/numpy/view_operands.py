@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..config import SETTINGS
 from ..device import CPU
-from ..imperative.cell import HOST, Content
+from ..imperative.cell import HOST, Content, Value, content_of, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.invoke import content
+from ..imperative.deferral import deferred_part
+from ..imperative.guards import is_exposed, is_tracked, runs_inline
+from ..imperative.invoke import content, invoke
+from ..imperative.sites import parts_wait, site_runs_inline
 from ..imperative.views import GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
@@ -46,26 +50,34 @@ def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]
 
 
 def of_views(op: Op, operands: Sequence[object]) -> Content | None:
-    """The result of an operation that NumPy computes on a large view with gaps, in place: a copy of the view would take as long.
+    """The result of an operation on large views with gaps, which a copy of them would only delay: NumPy and programs read them in place.
 
-    None if there is no such view, or an operand is pending, has to be recorded, or is on a device.
+    None if there is no such view, or an operand has to be recorded or is on a device, or a view must be copied beside one that waits.
     """
     arrays: list[Any] = []
-    has_gaps = False
+    has_gaps = is_pending = False
     for v in operands:
+        data: Any = None
         if v.__class__ in NUMBERS:
-            arrays.append(v)
-            continue
-        data = ready_memory(v) if isinstance(v, ndarray) else None
-        if data is None:
+            data = v
+        elif not isinstance(v, ndarray):
             return None
-        if not data.flags.c_contiguous:
+        elif _is_pending(v):
+            is_pending = True
+        elif (data := ready_memory(v)) is None:
+            return None
+        elif not data.flags.c_contiguous:
             has_gaps = True
-            if data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2]):  # transposed
+            if _is_transposed(data):
                 data = HOST.as_array(data)
         arrays.append(data)
     # operands without gaps are read where they are in every mode, and may wait to be fused
     if not has_gaps:
+        return None
+    waiting = _waiting(operands, arrays, is_pending)
+    if waiting is not None:
+        return invoke(op.bind(), waiting)[0]
+    if is_pending:
         return None
     try:
         found = HOST.quick(_in_row_major_order(op), *arrays)
@@ -73,6 +85,44 @@ def of_views(op: Op, operands: Sequence[object]) -> Content | None:
         return None
     COUNTERS.inline += 1
     return content(found, CPU)
+
+
+def _is_pending(array: ndarray) -> bool:
+    """Whether the content that an array has or shows waits in a window, unrecorded."""
+    v = content_of(array if array._held is not None else array._base)
+    return v.__class__ is Value and v.data is None and not is_tracked(v)
+
+
+def _is_transposed(data: np.ndarray) -> bool:
+    return data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2])
+
+
+def _waiting(operands: Sequence[Any], arrays: Sequence[Any], is_pending: bool) -> list[Any] | None:
+    """The operands of an operation that waits, with parts of arrays in place of the views with gaps; None if it cannot or should not wait.
+
+    Parameters
+    ----------
+    operands, arrays
+        Arrays or numbers, and what NumPy would read in their place; None for those that wait.
+    is_pending
+        Whether one of them waits.
+    """
+    is_large = is_pending
+    waiting: list[Any] = []
+    for v, data in zip(operands, arrays, strict=True):
+        if v.__class__ is not ndarray or v._held is not None or data is None or data.flags.c_contiguous:
+            waiting.append(v)
+            is_large = is_large or (v.__class__ is ndarray and not runs_inline(v.size))
+            continue
+        # a transposed view was copied: a program would read it as slowly as NumPy
+        of = content_of(v._base)
+        if data is not v._seen or v._gradient is not None or of.__class__ is not Value or is_exposed(of):
+            return None
+        is_large = is_large or not runs_inline(data.size)
+        waiting.append((of, v._chain))
+    if not is_large or SETTINGS.engine == "naive" or (not is_pending and site_runs_inline()) or not parts_wait():
+        return None
+    return [wrap(ndarray, deferred_part(*v)) if v.__class__ is tuple else v for v in waiting]
 
 
 @cache

@@ -1,0 +1,248 @@
+"""Operations on parts with gaps of large arrays wait once their site is in use, and their program reads the parts in place."""
+
+import gc
+
+import numpy
+import pytest
+
+import twofold.np as np
+from twofold.autograd import record
+from twofold.config import SETTINGS
+from twofold.imperative import sites
+from twofold.imperative.counters import COUNTERS
+
+SIZE = 400  # half of its elements are enough to wait
+
+
+@pytest.fixture(autouse=True)
+def no_sites():
+    sites.SITES.clear()
+    sites.PART_SITES.clear()
+    COUNTERS.reset()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Parts wait from the first operation on."""
+    monkeypatch.setattr(sites, "FIRST", 0)
+
+
+def given(*shape, seed=0):
+    """Random numbers as NumPy's array and as ours."""
+    x = numpy.random.default_rng(seed).normal(size=shape or (SIZE, SIZE))
+    ours = np.array(x)
+    ours.wait_to_read()
+    return x, ours
+
+
+def heat(u):
+    return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
+
+
+def test_a_stencil_is_one_kernel_once_its_site_is_in_use():
+    x, ours = given()
+    for k in range(sites.FIRST + 3):
+        COUNTERS.reset()
+        found = numpy.asarray(heat(ours))
+        numpy.testing.assert_array_equal(found, heat(x))
+        if k < sites.FIRST:
+            assert COUNTERS.fused <= 4
+        else:
+            assert (COUNTERS.windows, COUNTERS.kernels, COUNTERS.fused, COUNTERS.inline) == (1, 1, 5, 0) or k == sites.FIRST
+
+
+def test_a_stencil_whose_place_changes_runs_immediately(monkeypatch):
+    monkeypatch.setattr(sites, "FIRST", 2)
+    x, ours = given(SIZE + 120, SIZE)
+    for k in range(120):
+        a, b = ours[k : k + SIZE, 1:], ours[k : k + SIZE, :-1]
+        numpy.testing.assert_array_equal(numpy.asarray(a - b + a), x[k : k + SIZE, 1:] - x[k : k + SIZE, :-1] + x[k : k + SIZE, 1:])
+    assert COUNTERS.compiled <= sites.CREDIT // sites.NEW + 3
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_site_that_has_spent_its_credit_gets_it_again(monkeypatch):
+    monkeypatch.setattr(sites, "AGAIN", 6)
+    x, ours = given(SIZE + 40, SIZE)
+    waited = []
+    for k in [*range(30), *[30] * 12]:
+        before = COUNTERS.deferred
+        found = ours[k : k + SIZE, ::2] * 2.0 + 1.0
+        waited.append(COUNTERS.deferred - before)
+        numpy.testing.assert_array_equal(numpy.asarray(found), x[k : k + SIZE, ::2] * 2.0 + 1.0)
+    assert waited[:4] == [2] * 4  # the product and the sum wait
+    assert 1 in waited[4:12]  # only the sum waits
+    assert waited[-3:] == [2] * 3
+
+
+PARTS = {
+    "rows": lambda u: u[1:-1, 1:-1],
+    "steps": lambda u: u[1:, ::2],
+    "backwards": lambda u: u[::-1, ::-1],
+    "a column": lambda u: u[:, 5:6],
+    "new axes": lambda u: u[:, None, 2:],
+    "a part of a part": lambda u: u[1:, 1:][:-1, ::2],
+    "transposed": lambda u: u.T,
+    "a transposed part": lambda u: u[:, 3:].T,
+    "a flat step": lambda u: u.reshape(-1)[::2],
+    "the diagonal": lambda u: u.diagonal(),
+    "an element of an axis": lambda u: u.reshape(SIZE, 2, -1)[:, 1],
+    "broadcast": lambda u: np.broadcast_to(u[:, :1], u.shape) if isinstance(u, np.ndarray) else numpy.broadcast_to(u[:, :1], u.shape),
+}
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_all_kinds_have_numpys_values(name):
+    x, ours = given()
+    part = PARTS[name]
+    for expected, found in (
+        (part(x) * 2 + 1, part(ours) * 2 + 1),
+        (part(x) - part(x) * 3, part(ours) - part(ours) * 3),
+        (numpy.exp(part(x)) + part(x), np.exp(part(ours)) + part(ours)),
+        ((x * 2).sum() + part(x), (ours * 2).sum() + part(ours)),
+    ):
+        assert found.shape == expected.shape
+        numpy.testing.assert_allclose(numpy.asarray(found), expected, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_part_has_its_elements_of_when_the_operation_was_issued():
+    x, ours = given()
+    old = x[:, 1:] * 2.0 + 1.0
+    waits = ours[:, 1:] * 2.0 + 1.0
+    assert COUNTERS.windows == 0  # else this tests nothing
+    ours[:, 3] = 0.0
+    again = ours[1:, 1:] - 1.0
+    ours *= 2
+    numpy.testing.assert_array_equal(numpy.asarray(waits), old)
+    x[:, 3] = 0.0
+    numpy.testing.assert_array_equal(numpy.asarray(again), x[1:, 1:] - 1.0)
+    numpy.testing.assert_array_equal(numpy.asarray(ours), x * 2)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_result_does_not_overwrite_an_array_whose_elements_are_read_elsewhere():
+    for step in (numpy.s_[::-1], numpy.s_[:, ::-1], numpy.s_[::-1, ::-1]):
+        x, ours = given()
+        expected = x[step] * 2.0 + x
+        ours = ours[step] * 2.0 + ours
+        gc.collect()  # nothing refers to the former array
+        numpy.testing.assert_array_equal(numpy.asarray(ours), expected)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_memory_that_others_write_is_read_now():
+    x = numpy.ones((SIZE, SIZE))
+    ours = np.asarray(x)
+    seen = ours.asnumpy() if not numpy.shares_memory(numpy.from_dlpack(ours), x) else x
+    found = ours[:, 1:] * 2.0 + 1.0
+    seen[:] = 5.0
+    assert float(found[0, 0]) == 3.0
+
+
+@pytest.mark.usefixtures("at_once")
+def test_gradients_through_parts():
+    x, ours = given()
+    ours.attach_grad()
+    with record():
+        y = (heat(ours) * heat(ours)).sum()
+    y.backward()
+    expected = numpy.zeros_like(x)
+    d = 2 * heat(x)
+    for part, weight in (((slice(2, None), slice(1, -1)), 1), ((slice(None, -2), slice(1, -1)), 1), ((slice(1, -1), slice(2, None)), 1)):
+        expected[part] += weight * d
+    expected[1:-1, :-2] += d
+    expected[1:-1, 1:-1] -= 4 * d
+    numpy.testing.assert_allclose(numpy.asarray(ours.grad), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_without_deferral_nothing_waits(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "engine", "naive")
+    x, ours = given()
+    found = ours[:, 1:] - ours[:, :-1]
+    assert COUNTERS.deferred == 0
+    numpy.testing.assert_array_equal(numpy.asarray(found), x[:, 1:] - x[:, :-1])
+
+
+def test_an_operator_in_place_joins_what_its_operand_waits_for():
+    x, image = given()
+    total, rows = numpy.zeros_like(x), np.zeros((SIZE, SIZE))
+    rows.wait_to_read()
+    view = rows[10:20]
+    COUNTERS.reset()
+    same = rows
+    for k in range(6):
+        total += (k + 0.5) * x
+        rows += (k + 0.5) * image
+    assert COUNTERS.windows == 0
+    assert rows is same
+    numpy.testing.assert_array_equal(numpy.asarray(view), total[10:20])
+    assert (COUNTERS.windows, COUNTERS.kernels, COUNTERS.fused) == (1, 1, 12)
+    numpy.testing.assert_array_equal(numpy.asarray(rows), total)
+    del view
+    for _ in range(2):
+        COUNTERS.reset()
+        total += 2.0 * x
+        rows += 2.0 * image
+        rows.wait_to_read()
+    assert (COUNTERS.windows, COUNTERS.kernels, COUNTERS.fused, COUNTERS.donated) == (1, 1, 2, 1)
+    numpy.testing.assert_array_equal(numpy.asarray(rows), total)
+
+
+def test_an_operator_in_place_writes_memory_that_others_see():
+    x, image = given()
+    rows = np.zeros((SIZE, SIZE))
+    seen = numpy.from_dlpack(rows)
+    rows += 2.0 * image
+    rows.wait_to_read()
+    numpy.testing.assert_array_equal(seen, 2.0 * x)
+
+
+PLACES = ["1:-1, 1:-1", "2:, 1:-1", ":-2, 1:-1", "1:-1, 2:", "1:-1, :-2", "-2:0:-1, 1:-1", "1:-1, -2:0:-1"]
+
+
+def random_program(rng, steps):
+    """Statements over arrays ``u``, ``v``, ``w`` of one shape and results ``a``, ``b`` of a smaller one."""
+    arrays, small, lines = "uvw", ["a", "b"], []
+
+    def part():
+        return f"{rng.choice(list(arrays))}[{PLACES[rng.integers(len(PLACES))]}]"
+
+    def term():
+        kind = rng.integers(4)
+        return part() if kind < 2 else str(rng.choice(small)) if kind == 2 else f"{rng.integers(1, 5) / 4} * {part()}"
+
+    for _ in range(steps):
+        kind = rng.integers(7)
+        if kind < 3:
+            lines.append(f"{rng.choice(small)} = {term()} {rng.choice(list('+-*'))} {term()}")
+        elif kind == 3:
+            lines.append(f"{rng.choice(small)} {rng.choice(['+=', '-=', '*='])} {term()}")
+        elif kind in (4, 5):
+            value = "1.5" if rng.integers(3) else f"0.5 * {rng.choice(small)}"
+            lines.append(f"{part()} {rng.choice(['=', '+=', '-='])} {value}")
+        else:
+            name = rng.choice(list(arrays))
+            lines.append(str(rng.choice([f"{name} = {name} * 0.5", f"{name} *= 0.5", f"{name} = {name}.copy()", f"{name}[3] = 1.0"])))
+    return "\n".join(lines)
+
+
+def test_random_stencils(monkeypatch, fuzz_cases=40):
+    monkeypatch.setattr(sites, "FIRST", 2)
+    for seed in range(fuzz_cases):
+        rng = numpy.random.default_rng(seed)
+        code = compile(random_program(rng, 12), f"program {seed}", "exec")
+        x, inner = rng.normal(size=(SIZE, SIZE)), rng.normal(size=(SIZE - 2, SIZE - 2))
+        arrays = {name: x + k for k, name in enumerate("uvw")} | {"a": inner.copy(), "b": inner + 1}
+        ours = {name: np.array(v) for name, v in arrays.items()}
+        for _ in range(6):
+            exec(code, arrays)
+            exec(code, ours)
+        for name in "uvwab":
+            numpy.testing.assert_allclose(numpy.asarray(ours[name]), arrays[name], rtol=1e-10, err_msg=f"{name} of program {seed}")
+    counts = {name: getattr(COUNTERS, name) for name in ("deferred", "fused", "in_place", "inline", "donated", "copied")}
+    print(counts)
+    operations = counts["deferred"] + counts["in_place"] + counts["inline"]
+    assert all(n >= operations / 50 for n in counts.values()), counts
