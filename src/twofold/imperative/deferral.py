@@ -6,6 +6,7 @@ results added to a closed window are lost.
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from sys import _getframe
 from types import FrameType
 from typing import Any
@@ -32,10 +33,14 @@ from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, res
 
 #: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
+#: In-place operators that a window takes for each so many bytes of the arrays, and at least.
+UPDATES, UPDATED = 4, 1 << 21
 
 
 @inlined
-def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backward: bool = False) -> list[Value]:
+def defer(
+    bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backward: bool = False, shown: Sequence[Value] = ()
+) -> list[Value]:
     """Add an unrecorded operation to this thread's window of a device.
 
     Parameters
@@ -46,11 +51,17 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
         Where.
     is_backward
         Whether it computes gradients, so that the next iteration begins a new window.
+    shown
+        Ready Values of whose buffers operands are parts: they are not written before the window has run, and no result takes their memory.
     """
     user = frame_of_user(1)
     while True:
         w = _window_for(args, device)
         with LOCK:
+            for v in shown:
+                whole = w.node_of(v)
+                if whole in w.holders:
+                    w.holders[whole] = None
             node = apply_node(bound_op, tuple([None if v is None else w.node_of(v) for v in args]))
             nodes = (node,) if node.results is None else node.parts
             outs = []
@@ -65,22 +76,27 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
         return outs
 
 
-def deferred_part(v: Value, chain: Sequence[BoundOp]) -> Value:
-    """The part of a ready array that a chain of view operations selects, for an operation that waits: its program reads it in place.
+def update_joins(v: Value, val: Content) -> bool:
+    """Whether an in-place operator joins the window in which its operands wait, which run otherwise.
 
-    The view operations are not counted: they are parts of that operation.
+    A window takes a few: else all iterations of a loop would be one window with a long program of its own, in place of several windows that
+    have the same program. With large arrays it takes more, as each one spares a pass over memory.
+
+    Parameters
+    ----------
+    v, val
+        The content to change, and the other operand.
     """
-    while True:
-        w = _window_for((v,), v.device)
-        with LOCK:
-            node = w.node_of(v)
-            for bound_op in chain:
-                whole = (node,)
-                node = apply_node(bound_op, whole)
-                w.inner[node] = whole  # a part belongs to no array that a caller could hold
-            part = result_of(w, node, v.device, None)
-            if not is_closed(w):  # else closed meanwhile, as in `defer`
-                return part
+    waiting = [x for x in (v, val) if x.__class__ is Value and x.data is None]
+    producer = waiting[-1].producer if waiting else None
+    if producer is None or not isinstance(producer[0], Window):
+        return False
+    w, (shape, dtype) = producer[0], v.type
+    w.updates += 1
+    if w.updates <= UPDATES * max(1, prod(shape) * ITEMSIZE[dtype] // UPDATED):
+        return True
+    flush(w)
+    return False
 
 
 @fragment

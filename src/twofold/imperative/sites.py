@@ -3,10 +3,6 @@
 An operation waits in a window so that others can join it. Where each result is read immediately, nothing ever joins: the window costs
 some 20 µs and gains nothing. After `ALONE` such windows the site's operations run immediately, as long as their operands are ready.
 Every `PROBE`-th of them waits again. If something joins it, the site waits as before.
-
-An operation on parts with gaps of large arrays, ``x[:, 1:] - x[:, :-1]``, waits only while its site has credit: NumPy reads such parts
-where they are, so a program must be used often to pay. A window's program reads them at fixed places. Where the places are others each
-time, every window needs a new one.
 """
 
 from collections.abc import Iterable
@@ -19,10 +15,6 @@ from ..origin import frame_of_user
 
 #: Windows with a single operation after which a site stops waiting, and immediate operations after which one operation waits again.
 ALONE, PROBE = 4, 64
-#: Operations on parts that run immediately before a site of such operations gets credit, and before one that has spent it gets it again.
-FIRST, AGAIN = 16, 256
-#: The credit that it gets, and has at most; what a new program takes, and what an operation that waits brings.
-CREDIT, NEW, WAITED = 256, 64, 4
 
 
 class Site(InstructionSite):
@@ -41,18 +33,7 @@ class Site(InstructionSite):
         self.inline = 0
 
 
-class PartSite(InstructionSite):
-    """An instruction whose operations read parts with gaps. A negative ``credit`` is the number of those that run immediately first."""
-
-    __slots__ = ("credit",)
-
-    def __init__(self, code: CodeType, instruction: int) -> None:
-        super().__init__(code, instruction)
-        self.credit = -FIRST or CREDIT
-
-
 SITES: ByInstruction[Site] = ByInstruction()
-PART_SITES: ByInstruction[PartSite] = ByInstruction()
 
 
 def inline_site(user: FrameType) -> Site | None:
@@ -93,23 +74,3 @@ def count_window(issued: Iterable[tuple[object, CodeType, int]], is_single: bool
         # another operation has joined this one: the site waits again, until the next run of windows with a single operation
         elif (site := SITES.get((id(code), instruction))) is not None:
             site.alone = site.inline = 0
-
-
-def parts_wait() -> bool:
-    """Whether an operation on parts with gaps waits, by the credit of its site, and count it."""
-    user = frame_of_user(1)
-    code, instruction = user.f_code, user.f_lasti
-    site = PART_SITES.of(code, instruction, partial(PartSite, code, instruction))
-    if site.credit < 0:
-        site.credit = site.credit + 1 or CREDIT
-        return False
-    site.credit = min(site.credit + WAITED, CREDIT)
-    return True
-
-
-def count_new_program(issued: Iterable[tuple[object, CodeType, int]]) -> None:
-    """Count a window whose program had to be made: its operations, as in `Window.issued`."""
-    if PART_SITES:
-        for site in {PART_SITES.get((id(code), instruction)) for _, code, instruction in issued}:
-            if site is not None and site.credit >= 0:
-                site.credit = site.credit - NEW if site.credit > NEW else -AGAIN

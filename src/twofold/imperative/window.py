@@ -79,8 +79,8 @@ class Window(Task):
         For each operation its nodes, and where the user's code issued it; the thread that issues them.
     tape
         The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
-    room, entered, taken
-        Bytes at which it is full (see `room`), and bytes of inputs; locked by the one call that closes the window.
+    room, entered, updates, taken
+        Bytes at which it is full (see `room`), bytes of inputs, and operators in place; locked by the one call that closes the window.
     work
         The result of `close`, for the run: live results, their nodes, and inputs whose memory may take results.
     stages
@@ -89,7 +89,7 @@ class Window(Task):
 
     __slots__ = (
         "aliases", "complete", "cuts", "data", "device", "entered", "held", "holders", "inner", "issued", "outs", "owner", "records",
-        "room", "saved", "stages", "taken", "tape", "work",
+        "room", "saved", "stages", "taken", "tape", "updates", "work",
     )  # fmt: skip
     reports = False  # readers of the results find the error in their Values
 
@@ -110,7 +110,7 @@ class Window(Task):
         self.saved: dict[tuple[Node, TapeEntry | None], Value] = {}
         self.issued: list[Issued] = []
         self.owner = get_ident()
-        self.tape = self.entered = 0
+        self.tape = self.entered = self.updates = 0
         # without it, windows would be cut at other operations in each iteration, and no program would be found again
         self.complete = False
         self.taken = threading.Lock()  # by the one call that closes it

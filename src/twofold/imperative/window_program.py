@@ -17,8 +17,7 @@ from ..program.other_sizes import ResizedProgram, program_of_form
 from ..program.profiling import Title
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
-from .failure import Data, Issued
-from .sites import count_new_program
+from .failure import Data
 
 
 class StageRunner(Protocol):
@@ -40,7 +39,6 @@ class Contents(Protocol):
     aliases: dict[Node, Node]
     cuts: list[Node]
     inner: dict[Node, Sequence[Node]]
-    issued: list[Issued]
     device: Device
 
 
@@ -112,5 +110,4 @@ def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) ->
         COUNTERS.resized += 1
     else:
         COUNTERS.compiled += 1
-        count_new_program(w.issued)
     return WindowProgram(program, [own[n] for n in leaves], where, sum(len(k.steps) for k in program.kernels))

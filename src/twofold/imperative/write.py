@@ -32,7 +32,7 @@ from ..signal_handlers import unless_signalled
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap, writable
 from .concurrent_writes import replace, written_in_place
 from .counters import COUNTERS
-from .deferral import twin_of
+from .deferral import twin_of, update_joins
 from .guards import apart, has_gradient, is_small, is_tracked, is_visible, runs_inline
 from .invoke import content, data_of, device_of, full_content, invoke, type_of
 from .recording import enter
@@ -419,15 +419,15 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
     v = content_of(root)
     val = content_of(other) if isinstance(other, Cell) else other
-    if v.__class__ is not PLAIN:
-        # the buffer must be this array's alone, and no tape may need its old content
-        if not is_visible(v) or is_tracked(v) or not (v.exclusive or v.pinned):
-            return False
-        # an operation on an operand that waits joins it, and its result overwrites the buffer
-        if val.__class__ is Value and val.data is None and not chain and not v.pinned:
-            return False
-    if is_tracked(val):
+    if is_tracked(v) or is_tracked(val):  # a tape may need the old content
         return False
+    if v.__class__ is not PLAIN:
+        # the result of the program that the operator joins overwrites the buffer
+        if not chain and v.device.is_host and not v.pinned and update_joins(v, val):
+            return False
+        # the buffer must be this array's alone
+        if not is_visible(v) or not (v.exclusive or v.pinned):
+            return False
     dtype = type_of(v)[1]
     # a cast would round otherwise than the operation out of place does
     if isinstance(val, (int, float)):

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
-from ..imperative.cell import HOST, Content, Value, content_of, wrap
+from ..imperative.cell import ALWAYS, HOST, Content, Value, content_of
 from ..imperative.counters import COUNTERS
-from ..imperative.deferral import deferred_part
+from ..imperative.deferral import defer
 from ..imperative.guards import is_exposed, is_tracked, runs_inline
-from ..imperative.invoke import content, invoke
-from ..imperative.sites import parts_wait, site_runs_inline
+from ..imperative.invoke import content
+from ..imperative.sites import site_runs_inline
 from ..imperative.views import GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
@@ -74,11 +75,9 @@ def of_views(op: Op, operands: Sequence[object]) -> Content | None:
     # operands without gaps are read where they are in every mode, and may wait to be fused
     if not has_gaps:
         return None
-    waiting = _waiting(operands, arrays, is_pending)
-    if waiting is not None:
-        return invoke(op.bind(), waiting)[0]
-    if is_pending:
-        return None
+    waiting = _waiting(op, operands, arrays, is_pending)
+    if waiting is not None or is_pending:
+        return waiting
     try:
         found = HOST.quick(_in_row_major_order(op), *arrays)
     except unless_signalled(Exception):  # whatever it is, `invoke` raises an error that says what to do, or finds a way
@@ -97,8 +96,10 @@ def _is_transposed(data: np.ndarray) -> bool:
     return data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2])
 
 
-def _waiting(operands: Sequence[Any], arrays: Sequence[Any], is_pending: bool) -> list[Any] | None:
-    """The operands of an operation that waits, with parts of arrays in place of the views with gaps; None if it cannot or should not wait.
+def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], is_pending: bool) -> Value | None:
+    """The result of an operation that waits, and whose program reads the views with gaps in place; None if it should run now.
+
+    Its node is that of an operation on arrays of the views' shapes: windows that read other parts have the same program.
 
     Parameters
     ----------
@@ -107,22 +108,34 @@ def _waiting(operands: Sequence[Any], arrays: Sequence[Any], is_pending: bool) -
     is_pending
         Whether one of them waits.
     """
-    is_large = is_pending
-    waiting: list[Any] = []
+    largest = 0
+    contents: list[Any] = []
+    shown: list[Value] = []
     for v, data in zip(operands, arrays, strict=True):
-        if v.__class__ is not ndarray or v._held is not None or data is None or data.flags.c_contiguous:
-            waiting.append(v)
-            is_large = is_large or (v.__class__ is ndarray and not runs_inline(v.size))
+        if v.__class__ in NUMBERS:
+            contents.append(v)
             continue
-        # a transposed view was copied: a program would read it as slowly as NumPy
-        of = content_of(v._base)
-        if data is not v._seen or v._gradient is not None or of.__class__ is not Value or is_exposed(of):
+        largest = max(largest, v.size)
+        if v._held is not None or data is None or data.flags.c_contiguous:
+            of = v._capture()
+            contents.append(of)
+        else:
+            of = content_of(v._base)
+            if data is not v._seen or v._gradient is not None or of.__class__ is not Value or not _is_in_order(data):
+                return None
+            shown.append(of)
+            contents.append(Value(data, sharing=ALWAYS))
+        if is_exposed(of):  # it may be written at any time, so it is read now
             return None
-        is_large = is_large or not runs_inline(data.size)
-        waiting.append((of, v._chain))
-    if not is_large or SETTINGS.engine == "naive" or (not is_pending and site_runs_inline()) or not parts_wait():
+    if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(largest) or site_runs_inline())):
         return None
-    return [wrap(ndarray, deferred_part(*v)) if v.__class__ is tuple else v for v in waiting]
+    return defer(op.bind(), contents, CPU, shown=shown)[0]
+
+
+def _is_in_order(data: np.ndarray) -> bool:
+    """Whether no axis has a larger stride than the one before it, as NumPy orders the axes of results."""
+    steps = [abs(s) for s in data.strides]
+    return 0 not in steps and all(a >= b for a, b in pairwise(steps))
 
 
 @cache
