@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from ..assembly import inlined
+from ..backend.kernel import Run
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import COMPLEX
@@ -20,6 +21,7 @@ from ..graph.tables import TABLES
 from ..opdef import BoundOp
 from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
+from ..program.interpret import interpretable
 from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
@@ -29,10 +31,14 @@ from .dispatch import ExecutionMode, execution_mode, may_wait
 from .failure import host_results
 from .guards import has_gradient, is_exposed
 from .invoke import contents_of, data_of
-from .residuals import cache_of, stands_for
+from .residuals import Cold, cache_of, stands_for
 from .tape import Tape, TapeEntry
 from .window import HERE
 
+TITLE = Title("backward")
+#: A structure of at least so many nodes is interpreted at its first use. Where a loop takes another number of steps each time, or chooses
+#: among elements, it is the only use: compiling took five times as long as interpreting.
+LONG = 256
 #: What `Backward.fetch` returns.
 Fetched = tuple[list[Content], list[TapeEntry | None], list[TapeEntry], list[TapeEntry]]
 
@@ -109,10 +115,18 @@ class Backward(CacheEntry):
         """The outputs of the program: the gradients of the variables, selected from all gradients that were found."""
         return [found[n] if n in found else G.full(shape=n.shape, value=0, dtype=n.dtype) for n in self.wrt]
 
-    def _compile(self, device: Device) -> Program:
-        """Computes the gradients from the saved values and the head gradients; compiled on first use, which is on this device."""
-        self._program = found = Program(self.outputs, self.leaves, backend_for(device), title=Title("backward"), device=device)
-        return found
+    def _first(self, device: Device) -> Run:
+        """Computes the gradients from the saved values and the head gradients: interpreted at a long structure's first use, else compiled.
+
+        It is compiled for this device, which this use is on.
+        """
+        backend = backend_for(device)
+        if not self.used and len(topological(self.outputs)) >= LONG:
+            low = interpretable(self.outputs, backend)
+            if low is not None:
+                return Cold(low, self.leaves, backend, TITLE)
+        self._program = found = Program(self.outputs, self.leaves, backend, title=TITLE, device=device)
+        return found.run
 
     @cached_property
     def bound_op(self) -> BoundOp:
@@ -140,11 +154,11 @@ class Backward(CacheEntry):
         HERE.after_backward = True
         for w in HERE.by_device.values():
             w.complete = True
-        run = (self._program or self._compile(device)).run
-        if device is not CPU or LISTENERS:
-            results = run_on(device, run, arrays)
+        program = self._program
+        if program is None or device is not CPU or LISTENERS:
+            results = run_on(device, self._first(device) if program is None else program.run, arrays)
             return contents_of(results, device)
-        results = host_results(run.args[0], run, arrays)
+        results = host_results(program.run.args[0], program.run, arrays)
         return contents_of(results, device)
 
     @inlined
