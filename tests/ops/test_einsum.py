@@ -84,3 +84,34 @@ def test_results_have_memory_of_their_own_in_row_major_order(subscripts: str, sh
 def test_operands_of_different_dtypes_are_cast_before_any_is_multiplied(n: int):
     hundred, one = np.full(n, 100, "int8"), np.ones(n)
     assert float(mx.np.einsum("i,i,i->", mx.np.array(hundred), mx.np.array(hundred), mx.np.array(one))) == 10_000.0 * n
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [
+        ("ij,kj->ik", [(2, 3), (4, 1)]),
+        ("ij,kj->ik", [(2, 1), (4, 3)]),
+        ("ij,j->i", [(2, 3), (1,)]),
+        ("ij,ij,ij->ij", [(2, 1), (1, 3), (2, 3)]),
+        ("ij,jk,ki->", [(2, 1), (3, 4), (1, 2)]),
+        ("ij,ij->", [(2, 1), (2, 0)]),
+        ("...i,...i->...", [(2, 3), (1, 3)]),
+        ("...i,ij->...j", [(2, 1), (3, 4)]),
+        ("ii,ij->j", [(3, 3), (1, 2)]),
+    ],
+)
+def test_gradients_of_broadcast_indices_are_sums(subscripts: str, shapes: list[tuple[int, ...]]):
+    random = np.random.default_rng(0)
+    given = [random.integers(-4, 5, shape).astype(float) for shape in shapes]
+    weights = random.integers(-4, 5, np.einsum(subscripts, *given).shape).astype(float)
+    variables = [mx.np.array(a) for a in given]
+    for v in variables:
+        v.attach_grad()
+    with mx.autograd.record():
+        total = (mx.np.einsum(subscripts, *variables) * mx.np.array(weights)).sum()
+    total.backward()
+    for k, v in enumerate(variables):
+        # the sum is linear in each operand: its change along a step is its value at that step
+        step = random.integers(-4, 5, v.shape).astype(float)
+        change = (np.einsum(subscripts, *given[:k], step, *given[k + 1 :]) * weights).sum()
+        assert (v.grad.asnumpy() * step).sum() == change

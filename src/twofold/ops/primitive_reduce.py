@@ -377,16 +377,21 @@ def _terms(subscripts):
     return left.split(","), right
 
 
-@einsum.type
-def _(*arrays, subscripts):
-    terms, right = _terms(subscripts)
+def _sizes(operands, subscripts):
+    """The size of each index. A size of 1 broadcasts, as in NumPy."""
     sizes: dict[str, int] = {}
-    for term, a in zip(terms, arrays, strict=True):
+    for term, a in operands:
         for letter, n in zip(term, a.shape, strict=True):
-            # a size of 1 broadcasts, as in NumPy
             if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
                 raise ShapeError("einsum: an index has two sizes", f"{letter}: {sizes[letter]} and {n} in {subscripts}", "make them equal")
             sizes[letter] = n if sizes[letter] == 1 else sizes[letter]
+    return sizes
+
+
+@einsum.type
+def _(*arrays, subscripts):
+    terms, right = _terms(subscripts)
+    sizes = _sizes(zip(terms, arrays, strict=True), subscripts)
     return tuple(sizes[letter] for letter in right), promote(*[a.dtype for a in arrays])
 
 
@@ -405,10 +410,12 @@ def _(xp, dout, arrays, *, subscripts):
     for k, term in enumerate(terms):
         others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != k]
         # a letter that only one operand has was summed over: the gradient is constant along its axis, and is broadcast
-        known = set(right).union(*[t for t, _ in others])
-        kept = "".join(letter for letter in term if letter in known)
+        known = _sizes([(right, dout), *others], subscripts)
+        # along an axis of size 1 that was broadcast, the gradient is a sum
+        summed = {letter for letter, n in zip(term, arrays[k].shape, strict=True) if known.get(letter, 1) != n == 1}
+        kept = "".join(letter for letter in term if letter in known and letter not in summed)
         g = xp.einsum(dout, *[a for _, a in others], subscripts=",".join([right, *[t for t, _ in others]]) + "->" + kept)
-        shape = tuple(n if letter in known else 1 for letter, n in zip(term, arrays[k].shape, strict=True))
+        shape = tuple(known[letter] if letter in kept else 1 for letter in term)
         grads.append(xp.broadcast_to(xp.reshape(g, shape=shape), shape=arrays[k].shape))
     return tuple(grads)
 
