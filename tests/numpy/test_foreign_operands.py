@@ -229,3 +229,22 @@ def test_arrays_of_numpys_are_constants_while_recording():
         y = x * n + np.exp(n) * x
     y.backward()
     assert x.grad.tolist() == (n + numpy.exp(n)).tolist()
+
+
+@pytest.mark.parametrize("number", [300, -1])
+@pytest.mark.parametrize("x", [numpy.array([250], "uint8"), numpy.uint8(250)], ids=["array", "scalar"])
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "remainder", "maximum", "bitwise_and"])
+def test_integers_out_of_range_of_numpys_operands_raise(name, x, number):
+    for module in (numpy, np):
+        for pair in ((x, number), (number, x)):
+            with pytest.raises(OverflowError, match=f"Python integer {number} out of bounds for uint8"):
+                getattr(module, name)(*pair)
+
+
+@pytest.mark.parametrize("number", [300, 2.5, True])
+@pytest.mark.parametrize("x", [numpy.array([1.5], "float16"), numpy.float32(1.5)], ids=["array", "scalar"])
+@pytest.mark.parametrize("name", ["greater", "hypot", "logical_and", "arctan2"])
+def test_numbers_adopt_the_dtype_of_numpys_operands(name, x, number):
+    found, wanted = getattr(np, name)(x, number), getattr(numpy, name)(x, number)
+    assert found.dtype == wanted.dtype
+    numpy.testing.assert_allclose(numpy.asarray(found), wanted, rtol=1e-3)

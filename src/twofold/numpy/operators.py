@@ -71,19 +71,19 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
             f"an array of mx.nd of shape {value.shape}",
             "use as_np_ndarray() or as_nd_ndarray()",
         )
-    if like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
+    if like is not None and _is_python_number(value) and not isinstance(value, complex):
         return float(value) if isinstance(value, float) else int(value)  # of a subclass, such as an enumeration
     if value.__class__ in NATIVE and like is not None and like.context is CPU and not isinstance(value, complex):
         return element_of(value)
     # Python's complex numbers adopt the arrays' precision, as NumPy's scalars do not; operators know no weak complex numbers
-    if (
-        isinstance(value, complex)
-        and not isinstance(value, np.generic)
-        and like is not None
-        and like._dtype in ("float16", "float32", "complex64")
-    ):
+    if isinstance(value, complex) and _is_python_number(value) and like is not None and like._dtype in ("float16", "float32", "complex64"):
         value = np.complex64(value)
     return operand(value, None if like is None else like.context)
+
+
+def _is_python_number(value: object) -> bool:
+    """Whether a value is a number without a dtype; some of NumPy's scalars are of classes derived from Python's."""
+    return isinstance(value, (*NUMBERS, complex)) and not isinstance(value, np.generic)
 
 
 def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
@@ -101,6 +101,9 @@ def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
     else:
         return list(values)
     like = next((v for v in values if isinstance(v, ndarray)), None)
+    if like is None:  # Python's numbers adopt the dtype of NumPy's arrays and scalars, too
+        values = tuple([v if _is_python_number(v) else element_operand(v, None) for v in values])
+        like = next((v for v in values if isinstance(v, ndarray)), None)
     out = [element_operand(v, like) for v in values]
     for k, v in enumerate(out):
         if v.__class__ is int and not holds(promote(*[a._dtype for a in out if isinstance(a, ndarray)], "weaki"), v):
