@@ -109,3 +109,17 @@ def test_ufuncs_update_numpys_arrays_at_indices():
         np.add.at(records["total"], [0, 1], x)
     with pytest.raises(ParameterError, match="only arrays"):
         np.add.at([1, 2], [0], 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int64", "bool"])
+@pytest.mark.parametrize("name", ["add", "multiply", "divide", "power", "maximum", "minimum", "arctan2", "hypot", "logical_and", "equal"])
+def test_true_and_false_are_numbers_beside_arrays(name, dtype):
+    given = numpy.array([2, 0, 1]).astype(dtype)
+    with numpy.errstate(all="ignore"):
+        for value in (True, False):
+            for ours, theirs in (((np.array(given), value), (given, value)), ((value, np.array(given)), (value, given))):
+                found, wanted = getattr(np, name)(*ours), getattr(numpy, name)(*theirs)
+                assert found.dtype == wanted.dtype
+                numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-3 if wanted.dtype.itemsize == 2 else 1e-6)
+    where = np.where(np.array(given) > 1, True, np.array(given))
+    assert where.tolist() == numpy.where(given > 1, True, given).tolist()

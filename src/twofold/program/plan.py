@@ -12,7 +12,7 @@ from ..config import SETTINGS
 from ..dtype import WEAK
 from ..graph.build import item
 from ..graph.fuse import Big, Step, steps_of, with_epilogues
-from ..graph.ir import Application, Leaf, Node, applies, is_const
+from ..graph.ir import Application, Constant, Leaf, Node, applies, is_const
 from ..graph.memory_plan import MemoryPlan, plan_memory
 from ..ops.primitive_shape import iota, reshape
 from .control_flow import LOOPS, SubProgram, call_for_loop
@@ -131,8 +131,13 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
 
 def asked_of(node: Application) -> tuple[str, Params, tuple[OperandType, ...], tuple[ArrayType, ...]]:
     """What a backend is asked a primitive's call for: its name, its parameters, and the types of operands and results."""
-    inputs = tuple([operand_type(i) for i in node.operands])
+    inputs = tuple([_with_own_dtype(operand_type(i), node) if isinstance(i, Constant) else operand_type(i) for i in node.operands])
     return node.bound_op.op.name, node.bound_op.params, inputs, tuple([ArrayType(part.shape, part.dtype) for part in node.parts])
+
+
+def _with_own_dtype(constant: OperandType, node: Application) -> OperandType:
+    """The type with which a node is given a constant. Numbers adopt the operation's dtype; backends know this of all but True and False."""
+    return constant if constant.dtype in WEAK else constant._replace(dtype=operand_dtype(node))
 
 
 def _call_user(method: str, copy: Callable[[Array], Array], handle: object, *arrays: Array) -> Array:
