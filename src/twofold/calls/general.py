@@ -305,7 +305,7 @@ def _deliver_stored(bound_op: BoundOp, operands: Sequence[Any], results: list[An
 
 
 def _has_array(params: object) -> bool:
-    return next(arrays_in(params), None) is not None
+    return bool(arrays_in(params))
 
 
 def _convert_arrays(op: Op, params: dict[str, Any]) -> None:

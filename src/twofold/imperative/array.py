@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -185,7 +186,7 @@ class Array(Viewable):
 
     def item(self, *index: int) -> Any:
         """An element as a Python scalar; without an index the array must have size 1."""
-        if not index and np.prod(self.shape) != 1:
+        if not index and prod(self.shape) != 1:
             what = "can only convert an array of size 1 to a Python scalar"
             raise WrongArgument(what, f"shape {self.shape}", "pass an index, or reduce it first, as mean() does")
         return host_of(self).item(*index)
