@@ -31,6 +31,7 @@ from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
 from ..ops import primitive_arithmetic, primitive_shape
+from ..signal_handlers import unless_signalled
 
 
 class ndarrayType(NDArrayType):
@@ -273,10 +274,16 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
             None if given is None else order_of_axes(self.ndim, *(map(index, given) if given.__class__ is tuple else integers(given)))
         )
 
-    def _permuted_view(self, order: Sequence[int] | None) -> "ndarray":
+    def _permuted_view(self, order: tuple[int, ...] | None) -> "ndarray":
         if order is None:  # a derived class may have another `T`
             return self.T if self.__class__ is ndarray else self._reversed()
-        return self._view(primitive_shape.permute_dims.bind(axes=order))
+        found = view_of(ndarray, self, (_permute_to(order),))
+        # what the first read would find; `_of` is read before and written after what belongs to it (see `views`)
+        of = self._of if self._held is None else self._held
+        if of.__class__ is PLAIN and (self._held is of or self._gradient is None):
+            found._seen = (self._seen if self._held is None else of).transpose(order)
+            found._of = of
+        return found
 
     def _reversed(self) -> "ndarray":
         return self._permuted_view(tuple(range(self.ndim))[::-1])
@@ -290,6 +297,12 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         shape = self.shape
         if axis is None:
             return self.reshape(tuple([n for n in shape if n != 1]))
+        v: Any = self._seen if self._held is None and self._of is not None else self._held
+        if v.__class__ is PLAIN:
+            try:
+                return self.reshape(v.squeeze(axis).shape)
+            except unless_signalled((TypeError, ValueError)):
+                pass
         gone = normalized_axes(axis, len(shape))
         if any(shape[k] != 1 for k in gone):
             what = "cannot select an axis to squeeze out which has size not equal to one"
@@ -391,6 +404,11 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
 @lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
 def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
     return primitive_shape.reshape.bind(shape=shape)
+
+
+@lru_cache(4096)
+def _permute_to(order: tuple[int, ...]) -> BoundOp:
+    return primitive_shape.permute_dims.bind(axes=order)
 
 
 class ndarrayElement(ElementMixin, ndarray):

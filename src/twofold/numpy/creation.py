@@ -5,6 +5,7 @@ NumPy arrays are copied, never shared. Data without a dtype here (text, objects,
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..imperative.tape import tls
 from ..imperative.views import view_of
 from ..ndarray.new_arrays import allocate, exchanged, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
+from ..opdef import BoundOp
 from ..opdef.frontend import named
 from ..ops import primitive_shape
 from ..suggestions import operand_here
@@ -447,4 +449,9 @@ def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 def read_only(a: ndarray) -> ndarray:
     """A read-only view: of a copy that stands for a view of NumPy's, or of an array that NumPy makes read-only."""
-    return broadcast_view(a, a.shape)
+    return a._view(_broadcast_to(a.shape))
+
+
+@lru_cache(4096)  # as for reshapes
+def _broadcast_to(shape: tuple[int, ...]) -> BoundOp:
+    return primitive_shape.broadcast_to.bind(shape=shape)

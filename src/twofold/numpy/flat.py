@@ -5,6 +5,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..imperative.cell import PLAIN, is_view
 from ..imperative.element import NATIVE
+from ..imperative.views import RESHAPED
 from ..ops.primitive_shape import broadcast_to
 from .array import ndarray
 
@@ -44,7 +45,14 @@ class flatiter(ndarray):  # NumPy's name
 
 def flat_of(x: ndarray) -> flatiter:
     """The elements in row-major order: a view if the memory layout allows it, else a read-only copy; parts of it are copies."""
-    if x._held.__class__ is PLAIN or not is_view(x) or x._strided.reshaped((x.size,)) is not None:
+    v = x._held
+    if v.__class__ is PLAIN and x.__class__ is ndarray:  # as `x.reshape(-1)`, without an array between
+        flat = object.__new__(flatiter)
+        flat._held = flat._gradient = flat._steps = None
+        flat._base, flat._under, flat._key, flat._seen = x, x, RESHAPED, v.reshape(-1)
+        flat._of = v
+        return flat
+    if not is_view(x) or x._strided.reshaped((x.size,)) is not None:
         flat = x.reshape(-1)
     else:
         # writes to a copy would not reach this array: a broadcast view refuses them

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted
 from ..imperative.cell import PLAIN, is_view
+from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, broadcast_shapes, distinct_axes, integers, moved_axes, normalized_axis
 from ..opdef.frontend import named
@@ -205,6 +206,9 @@ def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
     @wraps(function, assigned=("__name__", "__qualname__"), updated=())
     def call(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = operand(a)
+        memory = ready_memory(x)
+        if memory is not None:
+            return adopted(ndarray, np.array(function(memory, *to_numpy(args), **to_numpy(options)), order="C"))
         places = function(np.arange(x.size).reshape(x.shape), *to_numpy(args), **to_numpy(options))
         return elements_at(x, places)
 
@@ -226,7 +230,13 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
     """Diagonal ``offset`` of two axes, along a new last axis; read-only."""
     x = operand(a)
     v = x._held
-    if v.__class__ is PLAIN and v.ndim == 2 and axis1 == 0 and axis2 == 1 and (steps := _steps_to_diagonal(v.shape, offset)) is not None:
+    if (
+        v.__class__ is PLAIN
+        and v.ndim == 2
+        and axis1 in (0, -2)
+        and axis2 in (1, -1)
+        and (steps := _steps_to_diagonal(v.shape, offset)) is not None
+    ):
         found = x._view(*steps)
         found._seen, found._of = v.diagonal(offset), v  # what the first read would find
         return found

@@ -1,7 +1,6 @@
 """``twofold.np.lib.stride_tricks``: windows as read-only views, other arrangements of memory as copies, with gradients."""
 
 from collections.abc import Sequence
-from operator import index
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -11,6 +10,7 @@ from ..errors import ParameterError
 from ..imperative.array import adopted
 from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Shape
+from ..opdef import integers
 from ..ops.primitive_shape import permute_dims, unfold
 from .array import ndarray
 from .creation import operand, read_only
@@ -57,18 +57,19 @@ def as_strided(
     [[0, 1], [1, 2], [2, 3]]
     """
     array = operand(x)
-    sizes = array.shape if shape is None else tuple(map(index, np.atleast_1d(shape)))
+    size = array.itemsize
+    sizes = array.shape if shape is None else integers(shape)
     if strides is None:
-        steps = tuple(s * array.itemsize for s in row_major(sizes)) if array.flags.c_contiguous else array.strides
+        steps = tuple([s * size for s in row_major(sizes)]) if array.flags.c_contiguous else array.strides
     else:
-        steps = tuple(map(index, np.atleast_1d(strides)))
-    if len(sizes) != len(steps) or any(step % array.itemsize for step in steps) or any(n < 0 for n in sizes):
-        given = f"shape {sizes}, strides {steps}, elements of {array.itemsize} bytes"
+        steps = integers(strides)
+    if len(sizes) != len(steps) or any(step % size for step in steps) or min(sizes, default=0) < 0:
+        given = f"shape {sizes}, strides {steps}, elements of {size} bytes"
         raise ParameterError("as_strided: invalid shape or strides", given, "pass one multiple of the size of an element for each axis")
     base = array.base
     owner = array if base is None else base.as_np_ndarray()
     # in elements of the owner's memory
-    first, jumps = array._strided.offset, [step // array.itemsize for step in steps]
+    first, jumps = 0 if base is None else array._strided.offset, [step // size for step in steps]
     if not _is_inside(owner.size, first, sizes, jumps):
         given = f"shape {sizes}, strides {steps} in an array of {owner.size} elements"
         raise ParameterError("as_strided: elements outside the array", given, "pass smaller sizes or strides")
@@ -85,7 +86,7 @@ def as_strided(
 def _is_inside(size: int, first: int, sizes: Sequence[int], jumps: Sequence[int]) -> bool:
     """Whether so many elements of memory include all that a grid selects, which begins at one of them."""
     reached = [(n - 1) * jump for n, jump in zip(sizes, jumps, strict=True)]
-    return 0 in sizes or (first + sum(min(r, 0) for r in reached) >= 0 and first + sum(max(r, 0) for r in reached) < size)
+    return 0 in sizes or (first + sum([min(r, 0) for r in reached]) >= 0 and first + sum([max(r, 0) for r in reached]) < size)
 
 
 def sliding_window_view(

@@ -45,7 +45,7 @@ def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
     if not -ndim <= axis < max(ndim, 1):
         todo = f"pass one from {-ndim} to {ndim - 1}" if ndim else "a 0-d array has none: reshape it to (1,)"
         raise ShapeError(f"{name} is out of range", f"{axis} for {ndim} dimensions", todo)
-    return axis + ndim if axis < 0 else axis
+    return axis + ndim if axis < 0 else +axis  # of a bool an integer, as what is kept for axes is found by equal ones
 
 
 def integers(given: SupportsIndex | Iterable[SupportsIndex]) -> Shape:
