@@ -112,3 +112,179 @@ def test_draws_with_an_argument_too_many_are_refused(size):
     out = np.zeros(3)
     assert generator.random(3, float, out) is out
     assert out.all()
+
+
+def memory_of(x):
+    """The NumPy array that holds the elements of a result, wherever it is computed."""
+    return x.asnumpy() if isinstance(x, np.ndarray) else numpy.asarray(x)
+
+
+def same(got, wanted):
+    """Whether a result has NumPy's elements, dtype and shape; of several results, each."""
+    if isinstance(wanted, (list, tuple)):
+        return len(got) == len(wanted) and all(map(same, got, wanted))
+    a, b = memory_of(got), numpy.asarray(wanted)
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def changed(m, name, *args):
+    """What a method or function that writes to its first argument has made of it."""
+    x = m.array([5.0, 3.0, 9.0, 1.0])
+    assert (m.copyto(x, *args) if name == "copyto" else getattr(x, name)(*args)) is None
+    return x
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("put", ([0, -1], [7, 8])),
+        ("put", ([1], 2.5)),
+        ("put", ([9], 1.5, "wrap")),
+        ("partition", (2,)),
+        ("partition", ([0, 3],)),
+        ("copyto", (1,)),
+        ("copyto", (2.5,)),
+        ("copyto", (True,)),
+    ],
+)
+def test_methods_and_functions_that_write_to_an_array(name, args):
+    assert same(changed(np, name, *args), changed(numpy, name, *args))
+
+
+@pytest.mark.parametrize("number", [1.5, 2j, 300, -1])
+def test_numbers_that_do_not_fit_are_not_copied_to_an_array(number):
+    x = np.array([1, 2], dtype="uint8")
+    with pytest.raises((TypeError, OverflowError)):
+        np.copyto(x, number)
+    assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [None, float, "float32", "int8", bool, complex])
+@pytest.mark.parametrize("value", [1, 2.5, True, 10**20, [1, 2], [[1.5], [2.5]]], ids=str)
+def test_arrays_of_numbers_and_lists_have_a_given_dtype(value, dtype):
+    for name in ("array", "asarray", "asanyarray"):
+        try:
+            wanted = getattr(numpy, name)(value, dtype)
+        except OverflowError:
+            with pytest.raises((OverflowError, ParameterError)):
+                getattr(np, name)(value, dtype)
+            continue
+        with numpy.errstate(invalid="ignore"):
+            assert same(getattr(np, name)(value, dtype), wanted), name
+
+
+def test_an_array_that_has_the_dtype_is_returned_itself_and_a_copy_is_one():
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    view = x[0]
+    assert np.asarray(x, dtype=float) is x
+    assert np.asanyarray(x) is x
+    assert np.asarray(view, dtype="float64") is view
+    assert x.astype(float, copy=False) is x
+    copies = [np.array(x, dtype=float), np.array(x, copy=True), np.asarray(x, dtype="float32")]
+    x[0, 0] = 9
+    assert [y[0, 0].item() for y in copies] == [1, 1, 1]
+
+
+SEVERAL = {
+    "modf": lambda m, x, i: m.modf(x),
+    "frexp": lambda m, x, i: m.frexp(x.T),
+    "divmod": lambda m, x, i: m.divmod(7.0, x),
+    "unravel_index": lambda m, x, i: m.unravel_index(i, (3, 4)),
+    "diag_indices": lambda m, x, i: m.diag_indices(3),
+    "ix_": lambda m, x, i: m.ix_(i, [True, False, True]),
+    "trim_zeros": lambda m, x, i: m.trim_zeros(m.array([0.0, 1.0, 0.0, 2.0, 0.0])),
+    "r_": lambda m, x, i: [m.r_[i, 0.5, [1, 2]], m.r_[0:1:3j], m.r_["0,2", [1, 2], [3, 4]], m.c_[i, i]],
+    "grids": lambda m, x, i: [m.mgrid[0:3, 0:2], m.mgrid[0:2], *m.ogrid[0:3, 0:2]],
+    "lists": lambda m, x, i: [m.full((2, 2), 1), m.full([2], [3, 4]), m.tile(x, (1, 2)), m.broadcast_to([1, 2], (2, 2))],
+    "lstsq": lambda m, x, i: m.linalg.lstsq(x.T, m.array([1, 2, 3]), rcond=None),
+    "diagonals": lambda m, x, i: [m.linalg.diagonal(x), m.diagonal(m.ones((2, 3, 4)) * m.arange(4), 1, 1, 2), m.linalg.trace(x)],
+    "moved": lambda m, x, i: [m.repeat(x, [1, 0, 2], axis=1), m.delete(x, [1], axis=1), m.pad(x, 1, mode="reflect")],
+    "parts": lambda m, x, i: [m.array([1 + 2j, 3j]).imag, m.array([1 + 2j, 3j]).real, x.imag, x.T.imag],
+    "inner": lambda m, x, i: [m.inner(i, i), m.inner(m.eye(3), m.eye(3)[:2])],
+}
+
+
+@pytest.mark.parametrize("form", SEVERAL)
+def test_several_results_are_numpys(form):
+    results = [SEVERAL[form](m, m.array([[3.5, 1.25, 2.0], [6.0, 5.0, 4.75]]), m.array([2, 1])) for m in (np, numpy)]
+    assert same(*results)
+
+
+def test_a_result_that_numpy_returns_as_a_view_is_a_copy():
+    rows = np.array([0, 1])
+    found, _ = np.ix_(rows, rows)
+    found[0, 0] = 5
+    assert rows.tolist() == [0, 1]
+
+
+def test_one_result_may_be_an_argument():
+    x, y = np.array([1.5, 2.5]), np.zeros(2)
+    fractions, wholes = np.modf(x, x, y)
+    assert fractions is x
+    assert wholes is y
+    assert (x.tolist(), y.tolist()) == ([0.5, 0.5], [1, 2])
+
+
+@pytest.mark.parametrize("where", [True, False, "mask"])
+def test_results_are_written_where_a_mask_is_true(where):
+    def written(m):
+        x, y = m.array([1.0, 2.0, 3.0]), m.array([0.0, 1.0, 2.0])
+        out = m.full((2, 3), -1.0)
+        with m.errstate(divide="ignore"):
+            assert m.divide(x, y, out=out, where=y != 0 if where == "mask" else where) is out
+            m.log(y, out=out[1], where=y > 0)
+        return out
+
+    assert same(written(np), written(numpy))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("ord", [None, 1, 2, 2.0, numpy.inf, -numpy.inf, 3, "fro", "nuc"])
+def test_norms_are_numpys_along_one_axis_and_of_all_elements(ord, dtype):
+    for shape in [(7,), (3, 4), (2, 3, 4), (0,), ()]:
+        a = (numpy.arange(numpy.prod(shape)).reshape(shape) - 3).astype(dtype)
+        for axis in (None, 0, -1, (0, 1)):
+            try:
+                wanted = numpy.linalg.norm(a, ord, axis)
+            except (ValueError, TypeError, IndexError):
+                with pytest.raises((ValueError, TypeError)):
+                    np.linalg.norm(np.array(a), ord, axis)
+                continue
+            got = np.linalg.norm(np.array(a), ord, axis)
+            assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+            numpy.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-5)
+
+
+def test_functions_of_linear_algebra_are_wrapped_once():
+    assert np.linalg.matrix_rank is np.linalg.matrix_rank
+    assert np.linalg.cross is np.linalg.cross
+
+
+def test_views_of_views_show_what_is_written_later():
+    def seen(m):
+        x = m.arange(24.0).reshape(2, 3, 4)
+        moved, part = x.transpose(1, 0, 2), x[1].transpose(1, 0)
+        rest = moved[1:].transpose(2, 0, 1)
+        single = x[:, :1].squeeze(1)
+        x[...] = 5
+        part[0] = 7
+        return [moved, part, rest, single, x, moved.swapaxes(0, 2)]
+
+    assert same(seen(np), seen(numpy))
+
+
+def test_elements_in_row_major_order_follow_the_array():
+    def seen(m):
+        x = m.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
+        flat = x.flat
+        x[0, 0] = 9
+        flat[1:3] = [7, 8]
+        return [x, flat[0], flat[-1], flat[[2, 3]], next(flat), next(flat), list(flat)]
+
+    assert same(seen(np), seen(numpy))
+
+
+@pytest.mark.parametrize("options", [{}, {"dtype": "uint8"}, {"dtype": "uint8", "count": 2, "offset": 1}, {"dtype": ">i2"}], ids=str)
+def test_elements_in_bytes_are_numpys(options):
+    memory = numpy.arange(3.0).tobytes()
+    assert same(np.frombuffer(memory, **options), numpy.frombuffer(memory, **options))

@@ -52,6 +52,10 @@ OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
 SINGLE_AND_DOUBLE = (NUMPY["float64"], NUMPY["float32"])
 #: One look-up each, where `np.add.reduce` takes three.
 square, total, square_root, outer_product = np.square, np.add.reduce, np.sqrt, np.multiply.outer
+magnitude, largest = np.absolute, np.maximum.reduce
+#: The classes of names of norms.
+NORMS = frozenset({int, float, str})
+INFINITY = float("inf")
 
 
 class NotPlain(Exception):
@@ -89,6 +93,12 @@ def memory(a, kind):
 
 
 @fragment
+def is_atomic(value, kind):
+    """Whether an argument is passed on unchanged: a number, a name, or a list of such."""
+    return kind in atoms or ((kind is tuple or kind is list) and atoms.issuperset(map(type, value)))
+
+
+@fragment
 def return_unless_taken(a, args, options, first):
     """Put NumPy's array or scalar in place of an argument of `any_call`. If there is none, return the result of another function."""
     kind = a.__class__
@@ -112,7 +122,7 @@ def return_unless_taken(a, args, options, first):
             return of_large(general, numpys, args, options)
     elif kind is element:
         a = a._raw
-    elif kind in atoms:
+    elif is_atomic(a, kind):
         if first and device_is_chosen():
             return at_length(general, numpys, args, options)
     elif not is_numpys(a, kind) or device_is_chosen():
@@ -157,7 +167,8 @@ def any_call(*args, **options):
         return at_length(general, numpys, args, options)
     if options:
         for name, value in options.items():
-            if value.__class__ not in atoms or name in OWN_OPTIONS:
+            kind = value.__class__
+            if not is_atomic(value, kind) or name in OWN_OPTIONS:
                 return at_length(general, numpys, args, options)
     # 2. Up to three arguments become NumPy's, one by one, without a list. If the first is a number there may be no array at all, and the
     # result belongs on the current device.
@@ -182,6 +193,8 @@ def any_call(*args, **options):
     if v.__class__ is PLAIN:
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in NAME_OF:
             return_small(v)
+        if v is a and args[0].__class__ is cls and args[0]._held is v:
+            return args[0]
     return_element(v)
     if v.__class__ in atoms:
         return v
@@ -241,18 +254,26 @@ def copied(a, *more, **options):
 
 
 def norm(x, ord=None, axis=None, *more, **options):
-    """The 2-norm of all elements, with the bits of its operators."""
+    """Norms of all elements or along one axis, with the bits of their operators."""
     kind = x.__class__
-    if ord is None and axis is None and is_alone(more, options):
+    if (axis is None or axis.__class__ is int) and (ord is None or ord.__class__ in NORMS) and is_alone(more, options):
         v = x
         if kind is cls:
             v = content(x)
         elif not is_numpys(x, kind) or device_is_chosen():
-            return general(x)
-        if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE:
+            return general(x, ord, axis)
+        if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE and (axis is None or v.ndim):
+            is_of_vectors = axis is not None or v.ndim == 1
             try:
                 # not `np.linalg.norm`, which takes a dot product and rounds differently
-                v = square_root(total(square(v), None))
+                if ord is None or (ord == 2 if is_of_vectors else ord == "fro" and v.ndim == 2):
+                    v = square_root(total(square(v), axis))
+                elif is_of_vectors and ord == 1:
+                    v = total(magnitude(v), axis)
+                elif is_of_vectors and ord == INFINITY:
+                    v = largest(magnitude(v), axis)
+                else:
+                    return general(x, ord, axis)
                 return_result(v)
             except unless_signalled(REFUSED):
                 pass
@@ -343,7 +364,7 @@ def contracted(subscripts, /, *arrays, **options):
 
 
 def copied_to(dst, src, *more, **options):
-    """``np.copyto`` between arrays of one dtype: an assignment."""
+    """``np.copyto`` of a number, or between arrays of one dtype: an assignment."""
     kind = dst.__class__
     other = src.__class__
     if kind is cls is other and is_alone(more, options):
@@ -352,13 +373,18 @@ def copied_to(dst, src, *more, **options):
         if v.__class__ is PLAIN is w.__class__ and v.dtype is w.dtype and w.ndim <= v.ndim:
             dst[...] = src
             return None
+    elif kind is cls and (other is int or other is float) and is_alone(more, options):
+        v = memory(dst, kind)
+        if v.__class__ is PLAIN and v.dtype.kind in ("f" if other is float else "fiu"):  # others may be refused
+            dst[...] = src
+            return None
     return general(dst, src, *more, **options)
 
 
 def writing(*args, **options):
     """A function that writes to its first argument, of numbers, lists of numbers and whole arrays."""
     v = args[0]._held if args and args[0].__class__ is cls else None
-    if v.__class__ is PLAIN and not options and not LISTENERS and tls.tape is None:
+    if v.__class__ is PLAIN and v.dtype is not BFLOAT16 and not options and not LISTENERS and tls.tape is None:
         given = [v]
         for x in args[1:]:
             kind = x.__class__
@@ -367,7 +393,7 @@ def writing(*args, **options):
                 if w.__class__ is not PLAIN or w is v:
                     return general(*args)
                 given.append(w)
-            elif kind in atoms or ((kind is list or kind is tuple) and atoms.issuperset(map(type, x))):
+            elif is_atomic(x, kind):
                 given.append(x)
             else:
                 return general(*args)

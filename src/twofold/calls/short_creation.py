@@ -15,7 +15,8 @@ from ..imperative.guards import is_small
 from ..imperative.tape import tls
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import cls, element, is_numpys, return_array, return_element, return_small
+from .contents import BFLOAT16, cls, element, is_numpys, return_array, return_element, return_small
+from .contents import asarray as as_numpys
 from .short import OWN_OPTIONS, REFUSED, atoms, device_is_chosen, general, is_alone, memory, numpys, ready_parts, return_kept
 
 #: `like`: NumPy's function of shape and dtype.
@@ -77,6 +78,17 @@ def of_shape(shape, dtype=None, *more, **options):
     return general(shape, dtype, *more, **options)
 
 
+def of_bytes(buffer, dtype=float, count=-1, offset=0, *more, **options):
+    """A new array of the elements in bytes. Other memory is shared."""
+    if buffer.__class__ is bytes and is_alone(more, options) and not device_is_chosen():
+        try:
+            v = numpys(buffer, dtype, count, offset).copy()
+        except unless_signalled(REFUSED):
+            return general(buffer, dtype, count, offset)
+        return_kept(v)
+    return general(buffer, dtype, count, offset, *more, **options)
+
+
 def of_numbers(*args, **options):
     """A new array of one to three numbers."""
     n = len(args)
@@ -123,30 +135,45 @@ def return_converted(given, dtype):
             return_made(ready, given, dtype)
 
 
-def array(object, dtype=None, *more, **options):
-    """A new array of nested lists, or a copy of an array."""
-    if is_alone(more, options):
+def array(object, dtype=None, *more, copy=True, **options):
+    """A new array of a number or nested lists, or a copy of an array."""
+    if copy is True and is_alone(more, options):
         kind = object.__class__
         if kind is list or kind is tuple:
             return_converted(object, dtype)
-        elif kind is cls and dtype is None:
-            v = object._held
-            if v.__class__ is PLAIN:
-                v = v.copy()
-                return_array(v)
-        elif is_numpys(object, kind) and not device_is_chosen():
+        elif kind is cls:
+            w = object._held
+            if w.__class__ is PLAIN:
+                if dtype is None:
+                    v = w.copy()
+                    return_array(v)
+                if w.dtype is not BFLOAT16 and not device_is_chosen():
+                    return_made(w, object, dtype)
+        elif (kind in NUMBERS or is_numpys(object, kind)) and not device_is_chosen():
             return_made(object, object, dtype)
+    if copy is not True:
+        options["copy"] = copy
     return general(object, dtype, *more, **options)
 
 
 def asarray(a, dtype=None, *more, **options):
-    """An array of nested lists, or an array itself."""
+    """An array of a number or nested lists, or an array itself."""
     kind = a.__class__
     if is_alone(more, options):
-        if kind is cls and dtype is None:
-            return a
-        if kind is list or kind is tuple:
+        if kind is cls:
+            if dtype is None:
+                return a
+            v = a._held
+            if v.__class__ is PLAIN and v.dtype is not BFLOAT16 and not device_is_chosen():
+                try:
+                    w = as_numpys(v, dtype)
+                except unless_signalled(REFUSED):
+                    return general(a, dtype)
+                if w is v:
+                    return a
+                return_kept(w)
+        elif kind is list or kind is tuple:
             return_converted(a, dtype)
-        if is_numpys(a, kind) and not device_is_chosen():
+        elif (kind in NUMBERS or is_numpys(a, kind)) and not device_is_chosen():
             return_made(a, a, dtype)
     return general(a, dtype, *more, **options)

@@ -22,6 +22,7 @@ from ..errors import AutogradError, ParameterError, UnsupportedDType, WrongArgum
 from ..imperative.array import Array, adopted, apply_op
 from ..imperative.cell import is_view
 from ..imperative.guards import apart
+from ..imperative.tape import tls
 from ..imperative.trace import is_followed
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
@@ -64,7 +65,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
     writes
         Position of the argument that the function writes to, if any.
     """
-    arrays = list(arrays_in((args, options)))
+    arrays = arrays_in((args, options))
     name = getattr(function, "__qualname__", "a function of NumPy")
     device = arrays[0].context if arrays else current_device()
     # NotImplemented: this form has no gradient for these arguments. NumPy computes them, unless that would cut a gradient.
@@ -196,7 +197,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     call.__doc__ = f"``{function.__module__ or 'numpy'}.{name}``, computed on the host; {recorded}.\n\n{function.__doc__ or ''}"
     if name in WRITES_FIRST:
         return short_form(call, function) if function in SHORTER else call
-    return short_call(call, function, of_large=True)
+    return short_call(call, function, of_large=True, copies=True)
 
 
 def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:
@@ -249,16 +250,20 @@ class _Indexed:
     def __init__(self, name: str, numpys: Any) -> None:
         self._name, self._numpys = name, numpys
 
-    def __getitem__(self, key: object) -> Any:
-        if self._numpys in FORMS and is_recorded(key):
-            return FORMS[self._numpys](key)
-
         def function(key: object) -> object:
-            return self._numpys[key]
+            return numpys[key]
 
         # the name that `by_numpy` gives in errors
-        function.__qualname__ = self._name
-        return by_numpy(function, (key,), {})
+        function.__qualname__ = name
+
+        def general(key: object) -> Any:
+            return FORMS[numpys](key) if numpys in FORMS and is_recorded(key) else by_numpy(function, (key,), {})
+
+        self._general, self._short = general, short_call(general, function)
+
+    def __getitem__(self, key: object) -> Any:
+        # a slice may have recorded bounds, which short calls do not look for
+        return self._short(key) if tls.tape is None else self._general(key)
 
     def __repr__(self) -> str:
         return f"<twofold.np.{self._name}>"

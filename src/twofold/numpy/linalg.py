@@ -429,7 +429,8 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarr
 
 #: Functions that round as NumPy's do, because they call the same routine.
 SAME = (
-    "cholesky", "cross", "det", "eig", "eigh", "eigvals", "inv", "matmul", "matrix_power", "matrix_rank", "outer", "qr", "slogdet", "solve",
+    "cholesky", "cross", "det", "eig", "eigh", "eigvals", "inv", "lstsq", "matmul", "matrix_power", "matrix_rank", "outer", "qr",
+    "slogdet", "solve",
 )  # fmt: skip
 
 for _name in SAME:
@@ -439,4 +440,5 @@ norm = short_form(norm, np.linalg.norm)
 
 
 def __getattr__(name: str) -> Any:
-    return attribute(np.linalg, name)
+    found = globals()[name] = attribute(np.linalg, name)  # wrapped once, not by each call
+    return found

@@ -50,6 +50,8 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> ndarray:
     x, y = operands(a, b)
     if x.ndim == 1 == y.ndim:
         return x.dot(y)
+    if x.ndim == 2 == y.ndim and x.shape[1] == y.shape[1]:
+        return x @ y.T
     return function_of("multiply")(x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
 
 
@@ -262,7 +264,7 @@ def vecdot(
             f"vecdot: cannot cast operands to {name}", f"{x.dtype} and {y.dtype}, casting={casting!r}", "pass a different dtype"
         )
     *places, kept = _vector_axes(axes, axis)
-    x, y = [moveaxis(v, k, -1).astype(name, copy=False) for v, k in zip((x, y), places, strict=True)]
+    x, y = [(v if k == -1 and v.ndim else moveaxis(v, k, -1)).astype(name, copy=False) for v, k in zip((x, y), places, strict=True)]
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError("vecdot: vectors of different lengths", f"{x.shape[-1]} and {y.shape[-1]}", "make them equal")
     products = function_of("multiply")(function_of("conjugate")(x) if name.startswith("complex") else x, y)

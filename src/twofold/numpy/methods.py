@@ -48,12 +48,12 @@ def _real(self: ndarray) -> ndarray:
 
     Its elements cannot be written while the array exists, as that would not see it.
     """
-    return _part(self, np.real) if self._dtype in COMPLEX else self
+    return _part(self, "real") if self._dtype in COMPLEX else self
 
 
 def _imag(self: ndarray) -> ndarray:
     """The imaginary parts, as a copy; those of a complex array can be assigned to as a whole. See `_real`."""
-    return _part(self, np.imag)
+    return _part(self, "imag")
 
 
 class _Copy(ndarray):
@@ -62,17 +62,17 @@ class _Copy(ndarray):
     __slots__ = ("_copy_of",)
 
 
-def _part(self: ndarray, function: Callable[..., Any]) -> ndarray:
+def _part(self: ndarray, name: str) -> ndarray:
     if self.__class__ is ndarrayElement:
-        return by_numpy(function, (self,), {})
+        return by_numpy(getattr(np, name), (self,), {})
     memory = ready_memory(self)
     if memory is None:
-        found: ndarray = by_numpy(function, (self,), {})
+        found: ndarray = by_numpy(getattr(np, name), (self,), {})
         if tls.tape is not None or found._held is None:
             return read_only(found)
         content = found._held
     else:
-        content = plain_or_value(np.array(function(memory), order="C"))
+        content = plain_or_value(np.array(getattr(memory, name), order="C"))
     copy = wrap(_Copy, content)
     copy._copy_of = ref(self if self._held is not None else self._base)
     view = read_only(copy)
@@ -299,7 +299,9 @@ def _exported(self: ndarray) -> np.ndarray:
 
 def attach() -> None:
     """Attach the methods to `ndarray`."""
-    own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
+    own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "sort": _sort}
+    own |= {"partition": short_form(_partition, np.ndarray.partition), "put": short_form(_put, np.ndarray.put)}
+    own |= {name: in_short(name, f, getattr(np.ndarray, name)) for name, f in (("compress", _compress), ("byteswap", _byteswap))}
     own |= {
         "flat": property(flat_of, _set_flat),
         "real": property(_real, _set_real),
@@ -308,7 +310,6 @@ def attach() -> None:
         "data": property(lambda self: _exported(self).data, doc="The memory as a `memoryview`, which sees later writes."),
         "ctypes": property(lambda self: _exported(self).ctypes, doc="The memory for functions of `ctypes`, as NumPy gives it."),
         "resize": _resize,
-        "byteswap": _byteswap,
         "setflags": _setflags,
         "__array_ufunc__": generated(array_ufunc, {"general": _array_ufunc, "direct": _direct}),
         "__array_function__": _array_function,

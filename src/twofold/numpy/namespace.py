@@ -52,11 +52,12 @@ ROWS = functions_of_rows(OPS.values())
 OWN_WAY = (
     shapes.VIEWS
     | functions_in(archives).keys()
-    | functions_in(conversions).keys()
-    | {"from_dlpack", "frombuffer", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+    | functions_in(conversions).keys() - {"asanyarray"}
+    | {"from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 )
 #: Functions that are NumPy's only as far as a template goes, and what that uses.
-PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}, "diag": {}, "asarray": {}}
+PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}}
+PARTLY |= {name: {} for name in ("asanyarray", "asarray", "diag", "frombuffer")}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",

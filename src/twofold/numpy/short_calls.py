@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..assembly import assembled, inlined
+from ..assembly import assembled, fragment, inlined
 from ..calls import short, short_creation, ufuncs
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
 from ..calls.specialise import class_names
@@ -49,6 +49,7 @@ def short_call(
     of_views: bool = True,
     of_large: bool = False,
     reads_first: bool = False,
+    copies: bool = False,
 ) -> Callable[..., Any]:
     """A function that calls NumPy's own instead if all its arguments are small host arrays or no arrays.
 
@@ -64,13 +65,18 @@ def short_call(
         Whether NumPy's is called for large ready arrays too, and reads views of them without a copy.
     reads_first
         Whether NumPy's never writes to its first argument. NumPy copies some arrays that it may not write to.
+    copies
+        Whether the general one copies what NumPy's function returns as a view.
     """
     if PLAIN is not np.ndarray:
         return function
     # the template calls one of these three if it cannot take the arguments; see the parameters
     reads = READ.get(numpys, int(reads_first))
-    at_length = partial(_at_length, content_of=_memory, reads=reads) if of_large else _at_length if of_views else _by_itself
-    names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
+    longer = {"content_of": _memory, "reads": reads} if of_large else {}
+    longer |= {"copies": True} if copies else {}
+    at_length = partial(_at_length, **longer) if longer else _at_length if of_views else _by_itself
+    finished = partial(_finished, copies=True) if copies else _finished
+    names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": finished}
     call = _generated(short.any_call, _row_major_copy if numpys is np.ndarray.copy else numpys, names, of_views=of_views)
     template, known, names = SHORTER.get(numpys) or (None, {}, {})
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}, **known) if template else call)
@@ -113,6 +119,7 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         found[like] = short_creation.like, {}, {"filled": filled}
     for name in ("shape", "size", "ndim"):
         found[getattr(np, name)] = short.known, {}, {"get": attrgetter(name)}
+    writing = np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis
     templates: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
         short.norm: (np.linalg.norm,),
         short.dot: (np.dot,),
@@ -120,7 +127,7 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         short.diag: (np.diag,),
         ufuncs.where: (np.where,),
         short.copied_to: (np.copyto,),
-        short.writing: (np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis),
+        short.writing: (*writing, np.ndarray.put, np.ndarray.partition),
         short.places: (np.nonzero, np.ndarray.nonzero),
         short.outer: (np.outer,),
         short.in_rows: (np.ascontiguousarray,),
@@ -128,7 +135,8 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         short_creation.of_numbers: (np.arange, np.linspace, np.eye, np.identity),
         short.copied: (np.ndarray.copy, np.ndarray.flatten),
         short_creation.array: (np.array,),
-        short_creation.asarray: (np.asarray,),
+        short_creation.asarray: (np.asarray, np.asanyarray),
+        short_creation.of_bytes: (np.frombuffer,),
         short.joined: (np.concatenate, np.stack),
         short.stacked: (np.vstack, np.hstack, np.column_stack, np.dstack),
     }
@@ -156,20 +164,19 @@ def short_draw(function: Callable[..., object], numpys: Callable[..., object], *
     return wraps(function)(_generated(short_creation.drawn, numpys, {"general": general})) if numpys.__name__ in DRAWS else general
 
 
-def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
-    """Other results of `short_call`."""
+def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...], copies: bool = False) -> Any:
+    """Other results of `short_call`; ``copies`` as for `_wrapped`."""
     if result.__class__ is tuple:
-        for item in result:
-            for v in given:
-                if v is item:  # as in ``frexp(x, x)``
-                    return tuple([_finished(each, given, args) for each in result])
-    for v, argument in zip(given, args, strict=True):
-        if v is result and v is not argument:  # NumPy may have written to it, or to a copy
-            # the content of this view was a copy of its part, so NumPy has not written to the view's own memory
-            if argument.__class__ is ndarray and argument._held is None and argument._seen is not v:
-                raise NotPlain
-            return argument
-    return _wrapped(result, [v for v in given if v.__class__ is PLAIN])
+        if not set(map(id, given)).isdisjoint(map(id, result)):  # as in ``frexp(x, x)``
+            return tuple([_finished(each, given, args, copies) for each in result])
+    else:
+        for k, v in enumerate(given):
+            if v is result and v is not (argument := args[k]):  # NumPy may have written to it, or to a copy
+                # the content of this view was a copy of its part, so NumPy has not written to the view's own memory
+                if argument.__class__ is ndarray and argument._held is None and argument._seen is not v:
+                    raise NotPlain
+                return argument
+    return _wrapped(result, [v for v in given if v.__class__ is PLAIN], copies)
 
 
 def _at_length(
@@ -179,10 +186,12 @@ def _at_length(
     given_options: dict[str, Any],
     content_of: Callable[[Any], np.ndarray] | None = None,
     reads: int = 0,
+    copies: bool = False,
 ) -> Any:
     """`short_call` with arguments of any kind.
 
-    ``content_of`` gives the array of an argument that need not be small; the first ``reads`` arguments are those that NumPy only reads.
+    ``content_of`` gives the array of an argument that need not be small; the first ``reads`` arguments are those that NumPy only reads;
+    ``copies`` as for `_wrapped`.
     """
     arrays: list[Any] = []
     options = given_options
@@ -206,19 +215,24 @@ def _at_length(
     except unless_signalled(REFUSED):
         return function(*args, **given_options)
     # a result, or one of several, may be an argument itself, which NumPy may have written to
-    own = [_argument_of(r, args, given) for r in (result if result.__class__ is tuple else (result,))]
     try:
-        if result.__class__ is tuple:
-            return tuple([_wrapped(r, arrays) if a is None else a for r, a in zip(result, own, strict=True)])
-        return _wrapped(result, arrays) if own[0] is None else own[0]
+        if result.__class__ is tuple and not set(map(id, given)).isdisjoint(map(id, result)):
+            own = [_argument_of(r, args, given) for r in result]
+            return tuple([_wrapped(r, arrays, copies) if a is None else a for r, a in zip(result, own, strict=True)])
+        argument = _argument_of(result, args, given) if result.__class__ is PLAIN else None
+        return _wrapped(result, arrays, copies) if argument is None else argument
     except NotPlain:
         return function(*args, **given_options)
 
 
 def _argument_of(result: Any, args: tuple[Any, ...], given: Sequence[Any]) -> ndarray | None:
     """The argument that holds or has shown a result's memory; None if there is none, or if NumPy has written to a copy of it."""
-    for a, v in zip(args, given, strict=True):
-        if a.__class__ is ndarray and v is result and (not v.flags.writeable or (a._held if a._held is not None else a._seen) is v):
+    for k, v in enumerate(given):
+        if (
+            v is result
+            and (a := args[k]).__class__ is ndarray
+            and (not v.flags.writeable or (a._held if a._held is not None else a._seen) is v)
+        ):
             return a
     return None
 
@@ -283,6 +297,12 @@ def _is_like_ours(a: np.ndarray, of_large: bool) -> bool:
     return is_number and a.flags.c_contiguous and (of_large or a.size < GAPS) and not short.device_is_chosen()
 
 
+@fragment
+def is_new(a: np.ndarray) -> bool:
+    """Whether an array of NumPy's may be a content as it is: nothing else has its memory, it is row-major, and Twofold has its dtype."""
+    return a.base is None and a.flags.c_contiguous and a.dtype in NAME_OF
+
+
 def _row_major_copy(a: np.ndarray) -> np.ndarray:
     """``a.copy()``, which transposes a large array in tiles."""
     return a.copy() if a.flags.c_contiguous else HOST.as_array(a)  # which copies then
@@ -316,20 +336,26 @@ def _read_only(v: np.ndarray) -> np.ndarray:
 
 
 @inlined
-def _wrapped(result: Any, arrays: list[Any]) -> Any:
+def _wrapped(result: Any, arrays: list[Any], copies: bool = False) -> Any:
     """A result of NumPy's with its arrays replaced by ours, unless Twofold lacks their dtype.
+
+    ``copies`` says that what shows a part of an argument's memory is copied, which the general function would do.
 
     Raises
     ------
     NotPlain
-        If it shows the memory of an argument.
+        If it is an argument, or shows the memory of one.
     """
     kind = result.__class__
     if kind is PLAIN:
         base = result.base
         for v in arrays:
             if result is v or (base is not None and (base is v or base is v.base)):
-                raise NotPlain
+                if not copies or result is v:
+                    raise NotPlain
+                result = np.array(result, order="C")
+                base = None
+                break
         if result.dtype not in NAME_OF:
             return result
         if base is not None and getattr(base, "size", None) != result.size:  # part of an array without other users
@@ -344,7 +370,15 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
         c._raw = result
         return c
     if isinstance(result, (list, tuple)):
-        items = [_wrapped(item, arrays) for item in result]
+        items, known = [], set(map(id, arrays))
+        for item in result:
+            # several new arrays are the commonest results: without a call for each
+            if item.__class__ is PLAIN and is_new(item) and id(item) not in known:
+                c = new(ndarray)
+                c._held = plain_or_value(item)
+                items.append(c)
+            else:
+                items.append(_wrapped(item, arrays, copies))
         # named tuples, which `numpy.linalg` returns, take their items as separate arguments
         return kind(items) if kind is list or kind is tuple else kind(*items)
     return result

@@ -112,7 +112,7 @@ class ufunc:  # NumPy's name
         if unknown or len(inputs) != self.nin or (isinstance(out, tuple) and len(out) > self.nout):
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
-        if out is not None and where is True and dtype is None and casting == "same_kind" and self._is_written(inputs, out):
+        if out is not None and dtype is None and casting == "same_kind" and self._is_written(inputs, out, where):
             return out[0] if isinstance(out, tuple) else out
         try:
             results = self._computed(inputs, dtype, casting)
@@ -128,20 +128,21 @@ class ufunc:  # NumPy's name
         done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
 
-    def _is_written(self, inputs: tuple[object, ...], out: object) -> bool:
+    def _is_written(self, inputs: tuple[object, ...], out: object, where: ArrayLike) -> bool:
         """Whether NumPy has written the result to memory that may be written now; the operands are ready arrays and numbers."""
         target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
         if self._op is None or not self._op.simple or not isinstance(target, ndarray) or not target.shape:
             return False
         arrays = [v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None for v in inputs]
-        if any(a is None for a in arrays):
+        mask: Any = where if where.__class__ is bool else ready_memory(where) if isinstance(where, ndarray) else None
+        if mask is None or any(a is None for a in arrays):
             return False
         root = target if target._held is not None else target._base
         of, memory = root._held, owned_memory(target)
         written: list[object] = []
 
         def write() -> None:
-            written.append(HOST.quick(partial(self._numpys, out=memory), *arrays))
+            written.append(HOST.quick(partial(self._numpys, out=memory, where=mask), *arrays))
 
         try:
             is_done = memory is not None and (written_in_place(root, of, write) if of.__class__ is Value else write() is None)
