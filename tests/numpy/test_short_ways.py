@@ -200,6 +200,8 @@ SEVERAL = {
     "diagonals": lambda m, x, i: [m.linalg.diagonal(x), m.diagonal(m.ones((2, 3, 4)) * m.arange(4), 1, 1, 2), m.linalg.trace(x)],
     "moved": lambda m, x, i: [m.repeat(x, [1, 0, 2], axis=1), m.delete(x, [1], axis=1), m.pad(x, 1, mode="reflect")],
     "parts": lambda m, x, i: [m.array([1 + 2j, 3j]).imag, m.array([1 + 2j, 3j]).real, x.imag, x.T.imag],
+    "methods": lambda m, x, i: [m.reshape(x, -1, order="F"), m.ravel(x, "F"), m.swapaxes(x, axis1=0, axis2=1), m.reshape([1, 2], (2, 1))],
+    "axes": lambda m, x, i: [m.squeeze(x[None], axis=0), m.squeeze(x[:, None, :1]), m.transpose(x, axes=(1, 0)), m.transpose([[1, 2]])],
     "inner": lambda m, x, i: [m.inner(i, i), m.inner(m.eye(3), m.eye(3)[:2])],
 }
 
@@ -208,6 +210,13 @@ SEVERAL = {
 def test_several_results_are_numpys(form):
     results = [SEVERAL[form](m, m.array([[3.5, 1.25, 2.0], [6.0, 5.0, 4.75]]), m.array([2, 1])) for m in (np, numpy)]
     assert same(*results)
+
+
+def test_axes_of_functions_are_one_argument():
+    x = np.ones((2, 3))
+    for call in (lambda: np.transpose(x, 0, 1), lambda: np.reshape(x, 3, 2), lambda: np.squeeze(x[None], 0, 1), lambda: np.swapaxes(x, 0)):
+        with pytest.raises((TypeError, ValueError)):
+            call()
 
 
 def test_a_result_that_numpy_returns_as_a_view_is_a_copy():

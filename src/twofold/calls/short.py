@@ -38,6 +38,11 @@ reduce: Function = FREE
 contract: Function = FREE
 #: `known`: what reads an attribute.
 get: Function = FREE
+#: `by_method`: the method's name, and with how many arguments it means the same as the function.
+method: str = FREE
+counts: tuple[int, ...] = FREE
+#: Known beforehand: whether the method's options are the function's.
+named: bool = FREE
 #: Known beforehand: whether NumPy's function takes the place of the general one for views too; and whether a reduction takes ``out`` and
 #: ``keepdims``.
 of_views: bool = FREE
@@ -443,6 +448,16 @@ def diag(v, k=0, *more, **options):
 def known(a, *more, **options):
     """What is known of an array without its elements."""
     return get(a) if a.__class__ is cls and is_alone(more, options) else general(a, *more, **options)
+
+
+def by_method(a, *more, **options):
+    """A view that a method of the array makes."""
+    if a.__class__ is cls and len(more) in counts:
+        if not options:
+            return getattr(a, method)(*more)
+        if named:
+            return getattr(a, method)(*more, **options)
+    return general(a, *more, **options)
 
 
 def joined(arrays, axis=0, *more, **options):

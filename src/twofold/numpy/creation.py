@@ -449,9 +449,10 @@ def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 def read_only(a: ndarray) -> ndarray:
     """A read-only view: of a copy that stands for a view of NumPy's, or of an array that NumPy makes read-only."""
-    return a._view(_broadcast_to(a.shape))
+    return a._view(broadcast_to_whole(a.shape))
 
 
 @lru_cache(4096)  # as for reshapes
-def _broadcast_to(shape: tuple[int, ...]) -> BoundOp:
+def broadcast_to_whole(shape: tuple[int, ...]) -> BoundOp:
+    """The operation of a view of a whole array of a shape, which cannot be written."""
     return primitive_shape.broadcast_to.bind(shape=shape)

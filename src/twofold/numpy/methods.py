@@ -8,6 +8,7 @@ from weakref import ref
 
 import numpy as np
 
+from ..assembly import inlined
 from ..calls.host_calls import refuse_cut, to_numpy
 from ..calls.ufuncs import array_ufunc
 from ..dtype import COMPLEX
@@ -16,12 +17,12 @@ from ..imperative.array import Array, adopted
 from ..imperative.cell import PINNED, PLAIN, Value, is_view, wrap
 from ..imperative.guards import is_tracked, plain_or_value
 from ..imperative.tape import tls
-from ..imperative.views import ready_memory
+from ..imperative.views import ready_memory, view_of
 from ..ndarray.types import ArrayLike, Shape
 from ..signal_handlers import unless_signalled
 from . import linalg, linear, means, reductions, selecting, shapes, sort_order, stride_tricks
 from .array import Out, ndarray, ndarrayElement
-from .creation import read_only
+from .creation import broadcast_to_whole, read_only
 from .fallback import by_numpy
 from .flat import flat_of
 from .indexing import changed_inline
@@ -62,6 +63,7 @@ class _Copy(ndarray):
     __slots__ = ("_copy_of",)
 
 
+@inlined
 def _part(self: ndarray, name: str) -> ndarray:
     if self.__class__ is ndarrayElement:
         return by_numpy(getattr(np, name), (self,), {})
@@ -72,14 +74,16 @@ def _part(self: ndarray, name: str) -> ndarray:
             return read_only(found)
         content = found._held
     else:
-        content = plain_or_value(np.array(getattr(memory, name), order="C"))
+        part = np.array(getattr(memory, name), order="C")
+        content = plain_or_value(part)
     copy = wrap(_Copy, content)
     copy._copy_of = ref(self if self._held is not None else self._base)
-    view = read_only(copy)
-    if isinstance(content, np.ndarray):  # what the first read would find
-        seen = content.view()
-        seen.flags.writeable = False
-        view._seen, view._of = seen, content
+    if content.__class__ is not PLAIN:
+        return read_only(copy)
+    view = view_of(ndarray, copy, (broadcast_to_whole(content.shape),))
+    seen = content.view()  # what the first read would find
+    seen.flags.writeable = False
+    view._seen, view._of = seen, content
     return view
 
 

@@ -57,7 +57,8 @@ OWN_WAY = (
 )
 #: Functions that are NumPy's only as far as a template goes, and what that uses.
 PARTLY: dict[str, dict[str, object]] = {"einsum": {"contract": linear.contract}}
-PARTLY |= {name: {} for name in ("asanyarray", "asarray", "diag", "frombuffer")}
+VIEWS_BY_METHODS = ("permute_dims", "ravel", "reshape", "squeeze", "swapaxes", "transpose")
+PARTLY |= {name: {} for name in ("asanyarray", "asarray", "diag", "frombuffer", *VIEWS_BY_METHODS)}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
@@ -71,10 +72,10 @@ OWN_FOR_VIEWS = frozenset({"dot"})
 
 def in_short(name: str, function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
     """A function or method of this package that is NumPy's own for small arrays, as far as the tables above let the name."""
-    if name in OWN_WAY:
-        return function
     if name in PARTLY:
         return short_form(function, numpys, **PARTLY[name])
+    if name in OWN_WAY:
+        return function
     return short_call(function, numpys, of_views=name not in OWN_FOR_VIEWS, of_large=name in AT_ONCE, reads_first=True)
 
 

@@ -117,6 +117,10 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         found[getattr(np, name)] = found[getattr(np.ndarray, name)] = shape
     for like, filled in ((np.zeros_like, np.zeros), (np.ones_like, np.ones), (np.empty_like, np.empty)):
         found[like] = short_creation.like, {}, {"filled": filled}
+    methods = {"ravel": (0, 1), "reshape": (1,), "squeeze": (0, 1), "swapaxes": (2,), "transpose": (0, 1), "permute_dims": (1,)}
+    for name, counts in methods.items():
+        method = "transpose" if name == "permute_dims" else name
+        found[getattr(np, name)] = short.by_method, {"named": method != "transpose"}, {"method": method, "counts": counts}
     for name in ("shape", "size", "ndim"):
         found[getattr(np, name)] = short.known, {}, {"get": attrgetter(name)}
     writing = np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis
@@ -164,11 +168,19 @@ def short_draw(function: Callable[..., object], numpys: Callable[..., object], *
     return wraps(function)(_generated(short_creation.drawn, numpys, {"general": general})) if numpys.__name__ in DRAWS else general
 
 
+@fragment
+def is_new(a: np.ndarray) -> bool:
+    """Whether an array of NumPy's may be a content as it is: nothing else has its memory, it is row-major, and Twofold has its dtype."""
+    return a.base is None and a.flags.c_contiguous and a.dtype in NAME_OF
+
+
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...], copies: bool = False) -> Any:
     """Other results of `short_call`; ``copies`` as for `_wrapped`."""
     if result.__class__ is tuple:
-        if not set(map(id, given)).isdisjoint(map(id, result)):  # as in ``frexp(x, x)``
-            return tuple([_finished(each, given, args, copies) for each in result])
+        for item in result:
+            for v in given:
+                if v is item:  # as in ``frexp(x, x)``
+                    return tuple([_finished(each, given, args, copies) for each in result])
     else:
         for k, v in enumerate(given):
             if v is result and v is not (argument := args[k]):  # NumPy may have written to it, or to a copy
@@ -176,9 +188,10 @@ def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...], copies: 
                 if argument.__class__ is ndarray and argument._held is None and argument._seen is not v:
                     raise NotPlain
                 return argument
-    return _wrapped(result, [v for v in given if v.__class__ is PLAIN], copies)
+    return _wrapped(result, given, copies)
 
 
+@inlined
 def _at_length(
     function: Callable[..., Any],
     numpys: Callable[..., Any],
@@ -214,6 +227,15 @@ def _at_length(
         return function(*args, **given_options)
     except unless_signalled(REFUSED):
         return function(*args, **given_options)
+    # the commonest result is one new array: without two calls
+    if result.__class__ is PLAIN and is_new(result):
+        for v in arrays:
+            if v is result:
+                break
+        else:
+            c = new(ndarray)
+            c._held = plain_or_value(result)
+            return c
     # a result, or one of several, may be an argument itself, which NumPy may have written to
     try:
         if result.__class__ is tuple and not set(map(id, given)).isdisjoint(map(id, result)):
@@ -297,12 +319,6 @@ def _is_like_ours(a: np.ndarray, of_large: bool) -> bool:
     return is_number and a.flags.c_contiguous and (of_large or a.size < GAPS) and not short.device_is_chosen()
 
 
-@fragment
-def is_new(a: np.ndarray) -> bool:
-    """Whether an array of NumPy's may be a content as it is: nothing else has its memory, it is row-major, and Twofold has its dtype."""
-    return a.base is None and a.flags.c_contiguous and a.dtype in NAME_OF
-
-
 def _row_major_copy(a: np.ndarray) -> np.ndarray:
     """``a.copy()``, which transposes a large array in tiles."""
     return a.copy() if a.flags.c_contiguous else HOST.as_array(a)  # which copies then
@@ -336,10 +352,11 @@ def _read_only(v: np.ndarray) -> np.ndarray:
 
 
 @inlined
-def _wrapped(result: Any, arrays: list[Any], copies: bool = False) -> Any:
+def _wrapped(result: Any, given: Sequence[Any], copies: bool = False) -> Any:
     """A result of NumPy's with its arrays replaced by ours, unless Twofold lacks their dtype.
 
-    ``copies`` says that what shows a part of an argument's memory is copied, which the general function would do.
+    ``given`` are the arguments, or the arrays among them. ``copies`` says that what shows a part of an argument's memory is copied, which
+    the general function would do.
 
     Raises
     ------
@@ -349,8 +366,8 @@ def _wrapped(result: Any, arrays: list[Any], copies: bool = False) -> Any:
     kind = result.__class__
     if kind is PLAIN:
         base = result.base
-        for v in arrays:
-            if result is v or (base is not None and (base is v or base is v.base)):
+        for v in given:
+            if result is v or (base is not None and v.__class__ is PLAIN and (base is v or base is v.base)):
                 if not copies or result is v:
                     raise NotPlain
                 result = np.array(result, order="C")
@@ -370,15 +387,21 @@ def _wrapped(result: Any, arrays: list[Any], copies: bool = False) -> Any:
         c._raw = result
         return c
     if isinstance(result, (list, tuple)):
-        items, known = [], set(map(id, arrays))
+        items = []
         for item in result:
-            # several new arrays are the commonest results: without a call for each
-            if item.__class__ is PLAIN and is_new(item) and id(item) not in known:
+            # several new arrays or numbers are the commonest results: without a call for each
+            if item.__class__ is PLAIN and is_new(item):
+                for v in given:
+                    if v is item:
+                        raise NotPlain
                 c = new(ndarray)
                 c._held = plain_or_value(item)
-                items.append(c)
+            elif item.__class__ in NATIVE:
+                c = new(ndarrayElement)
+                c._raw = item
             else:
-                items.append(_wrapped(item, arrays, copies))
+                c = _wrapped(item, given, copies)
+            items.append(c)
         # named tuples, which `numpy.linalg` returns, take their items as separate arguments
         return kind(items) if kind is list or kind is tuple else kind(*items)
     return result

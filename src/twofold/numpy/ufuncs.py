@@ -133,9 +133,13 @@ class ufunc:  # NumPy's name
         target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
         if self._op is None or not self._op.simple or not isinstance(target, ndarray) or not target.shape:
             return False
-        arrays = [v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None for v in inputs]
+        arrays = []
+        for v in inputs:
+            arrays.append(v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None)
+            if arrays[-1] is None:
+                return False
         mask: Any = where if where.__class__ is bool else ready_memory(where) if isinstance(where, ndarray) else None
-        if mask is None or any(a is None for a in arrays):
+        if mask is None:
             return False
         root = target if target._held is not None else target._base
         of, memory = root._held, owned_memory(target)
