@@ -195,6 +195,8 @@ CASES = (
     Case("np.ravel(A)", 0.5, 3),
     Case("np.reshape(A, (5, 40))", 0.5, 3),
     Case("np.imag(x)", 2.5, 9),
+    Case("np.concatenate((x, [1.0]))", 1.5, 1),
+    Case("np.fliplr(A)", 1.0, 8),
     Case("np.inner(A, A)", 1.5, 15),
     Case("x.flat[3]", 0.8, 2),
 )

@@ -202,6 +202,9 @@ SEVERAL = {
     "parts": lambda m, x, i: [m.array([1 + 2j, 3j]).imag, m.array([1 + 2j, 3j]).real, x.imag, x.T.imag],
     "methods": lambda m, x, i: [m.reshape(x, -1, order="F"), m.ravel(x, "F"), m.swapaxes(x, axis1=0, axis2=1), m.reshape([1, 2], (2, 1))],
     "axes": lambda m, x, i: [m.squeeze(x[None], axis=0), m.squeeze(x[:, None, :1]), m.transpose(x, axes=(1, 0)), m.transpose([[1, 2]])],
+    "joined": lambda m, x, i: [m.concatenate((i, [1.5])), m.hstack(((1, 2), i)), m.stack((i, [True, False])), m.array([i, [1.5, 2]])],
+    "reversed": lambda m, x, i: [m.flip(x), m.flip(x, [0]), m.flip(x, (0, -1)), m.fliplr(x), m.flipud(x), m.flip(m.array(3))],
+    "vectors": lambda m, x, i: [m.vecdot(x, x), m.vecdot(i, i), m.vecdot(x, x, axis=0), m.vecdot(i, x[:, :2], dtype="float32")],
     "inner": lambda m, x, i: [m.inner(i, i), m.inner(m.eye(3), m.eye(3)[:2])],
 }
 

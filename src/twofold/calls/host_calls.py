@@ -41,7 +41,7 @@ def to_numpy(value: Any) -> Any:
     """
     if isinstance(value, Cell):
         host = host_of(value).view()  # a view, so that the owner's array stays writable
-        host.flags.writeable = False
+        host.setflags(write=False)
         return host
     if value.__class__ is list or value.__class__ is tuple:
         items = [v if v.__class__ in ATOMS else to_numpy(v) for v in value]

@@ -57,7 +57,7 @@ OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
 SINGLE_AND_DOUBLE = (NUMPY["float64"], NUMPY["float32"])
 #: One look-up each, where `np.add.reduce` takes three.
 square, total, square_root, outer_product = np.square, np.add.reduce, np.sqrt, np.multiply.outer
-magnitude, largest = np.absolute, np.maximum.reduce
+magnitude, largest, as_numpys = np.absolute, np.maximum.reduce, np.asarray
 #: The classes of names of norms.
 NORMS = frozenset({int, float, str})
 INFINITY = float("inf")
@@ -100,7 +100,10 @@ def memory(a, kind):
 @fragment
 def is_atomic(value, kind):
     """Whether an argument is passed on unchanged: a number, a name, or a list of such."""
-    return kind in atoms or ((kind is tuple or kind is list) and atoms.issuperset(map(type, value)))
+    # (its first item tells most lists of arrays)
+    return kind in atoms or (
+        (kind is tuple or kind is list) and (not value or value[0].__class__ in atoms) and atoms.issuperset(map(type, value))
+    )
 
 
 @fragment
@@ -143,7 +146,7 @@ def return_kept(v):
 
 @fragment
 def ready_parts(given):
-    """NumPy's arrays of several arrays; None if some are not at hand."""
+    """NumPy's arrays of several arrays and lists of numbers; None if some are not at hand."""
     ready = []
     for part in given:
         kind = part.__class__
@@ -151,6 +154,13 @@ def ready_parts(given):
             v = content(part)
         elif is_numpys(part, kind) and not device_is_chosen():
             v = part
+        elif (
+            (kind is list or kind is tuple)
+            and atoms.issuperset(map(type, part))
+            and not device_is_chosen()
+            and (v := as_numpys(part)).dtype in NAME_OF
+        ):
+            pass
         else:
             ready = None
             break

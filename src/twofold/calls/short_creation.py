@@ -16,8 +16,7 @@ from ..imperative.tape import tls
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import BFLOAT16, cls, element, is_numpys, return_array, return_element, return_small
-from .contents import asarray as as_numpys
-from .short import OWN_OPTIONS, REFUSED, atoms, device_is_chosen, general, is_alone, memory, numpys, ready_parts, return_kept
+from .short import OWN_OPTIONS, REFUSED, as_numpys, atoms, device_is_chosen, general, is_alone, memory, numpys, ready_parts, return_kept
 
 #: `like`: NumPy's function of shape and dtype.
 filled: Function = FREE

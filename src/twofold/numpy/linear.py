@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.short import NotPlain
-from ..dtype import NUMPY, dtype_name, promote
+from ..dtype import NUMPY, dtype_name, is_float, promote
 from ..errors import DTypeError, ParameterError, ShapeError, UnsupportedDType
 from ..imperative.cell import HOST
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
@@ -259,7 +259,7 @@ def vecdot(
     """
     x, y = operands(x1, x2)
     name = promote(x._dtype, y._dtype) if dtype is None else dtype_name(dtype)
-    if not all(np.can_cast(v.dtype, NUMPY[name], casting) for v in (x, y)):
+    if not x._dtype == name == y._dtype and not all(np.can_cast(v.dtype, NUMPY[name], casting) for v in (x, y)):
         raise DTypeError(
             f"vecdot: cannot cast operands to {name}", f"{x.dtype} and {y.dtype}, casting={casting!r}", "pass a different dtype"
         )
@@ -268,7 +268,7 @@ def vecdot(
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError("vecdot: vectors of different lengths", f"{x.shape[-1]} and {y.shape[-1]}", "make them equal")
     products = function_of("multiply")(function_of("conjugate")(x) if name.startswith("complex") else x, y)
-    result = sum(products, -1, name)
+    result = sum(products, -1, None if is_float(name) else name)  # sums of floats have their dtype
     result = expand_dims(result, kept) if keepdims else result
     return deliver(result, out, casting, widens=True)
 

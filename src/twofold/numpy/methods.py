@@ -74,15 +74,15 @@ def _part(self: ndarray, name: str) -> ndarray:
             return read_only(found)
         content = found._held
     else:
-        part = np.array(getattr(memory, name), order="C")
+        part = getattr(memory, name).copy()
         content = plain_or_value(part)
     copy = wrap(_Copy, content)
     copy._copy_of = ref(self if self._held is not None else self._base)
-    if content.__class__ is not PLAIN:
+    if not isinstance(content, np.ndarray):
         return read_only(copy)
     view = view_of(ndarray, copy, (broadcast_to_whole(content.shape),))
     seen = content.view()  # what the first read would find
-    seen.flags.writeable = False
+    seen.setflags(write=False)
     view._seen, view._of = seen, content
     return view
 

@@ -128,13 +128,14 @@ atleast_3d = _at_least(3, lambda ndim: ((None, None, None), (None, slice(None), 
 def flip(m: ArrayLike, axis: Axis = None) -> ndarray:
     """A view reversed along axes (all if None)."""
     x = operand(m)
-    if axis is None:
-        return x[(_REVERSED,) * x.ndim]
-    axes = distinct_axes(axis, x.ndim)
-    return x[tuple([_REVERSED if k in axes else _WHOLE for k in range(x.ndim)])]
+    return x[_reversed_along(x.ndim, None if axis is None else integers(axis))]
 
 
-_REVERSED, _WHOLE = slice(None, None, -1), slice(None)
+@lru_cache(1024)
+def _reversed_along(ndim: int, axes: tuple[int, ...] | None) -> tuple[slice, ...]:
+    """The index that reverses an array along axes (all if None)."""
+    backwards = range(ndim) if axes is None else distinct_axes(axes, ndim)
+    return tuple([slice(None, None, -1) if k in backwards else slice(None) for k in range(ndim)])
 
 
 def fliplr(m: ArrayLike) -> ndarray:

@@ -347,7 +347,7 @@ def _memory(x: Any) -> np.ndarray:
 def _read_only(v: np.ndarray) -> np.ndarray:
     """A view through which NumPy cannot write; a function that tries to takes the general path."""
     v = v.view()
-    v.flags.writeable = False
+    v.setflags(write=False)
     return v
 
 
