@@ -192,6 +192,7 @@ CASES = (
     Case("np.squeeze(A[None], 0)", 1.0, 8),
     Case("np.squeeze(A[None], axis=0)", 1.0, 6),
     Case("np.transpose(A[None], (1, 2, 0))", 1.5, 11),
+    Case("np.transpose(A)", 0.5, 4),
     Case("np.ravel(A)", 0.5, 3),
     Case("np.reshape(A, (5, 40))", 0.5, 3),
     Case("np.imag(x)", 2.5, 9),

@@ -117,10 +117,9 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         found[getattr(np, name)] = found[getattr(np.ndarray, name)] = shape
     for like, filled in ((np.zeros_like, np.zeros), (np.ones_like, np.ones), (np.empty_like, np.empty)):
         found[like] = short_creation.like, {}, {"filled": filled}
-    methods = {"ravel": (0, 1), "reshape": (1,), "squeeze": (0, 1), "swapaxes": (2,), "transpose": (0, 1), "permute_dims": (1,)}
+    methods = {"ravel": (0, 1), "reshape": (1,), "squeeze": (0, 1), "swapaxes": (2,), "transpose": (0, 1)}  # the last is `permute_dims` too
     for name, counts in methods.items():
-        method = "transpose" if name == "permute_dims" else name
-        found[getattr(np, name)] = short.by_method, {"named": method != "transpose"}, {"method": method, "counts": counts}
+        found[getattr(np, name)] = short.by_method, {"named": name != "transpose"}, {"method": name, "counts": counts}
     for name in ("shape", "size", "ndim"):
         found[getattr(np, name)] = short.known, {}, {"get": attrgetter(name)}
     writing = np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis
