@@ -231,3 +231,10 @@ def test_at_least_one_part_is_asked_for(name):
 def test_widths_and_values_of_pads_may_be_numpys(width, value):
     found = np.pad(np.ones((2, 2)), width, constant_values=value)
     assert found.asnumpy().tolist() == numpy.pad(numpy.ones((2, 2)), width, constant_values=3).tolist()
+
+
+@pytest.mark.parametrize("value", [2, 2.5])
+def test_an_array_of_numpys_without_axes_fills_like_its_number(value):
+    found = np.full((2,), numpy.array(value))  # MXNet's is float32, too
+    assert found.dtype == numpy.float32
+    assert found.asnumpy().tolist() == [value, value]

@@ -267,3 +267,9 @@ def test_an_axis_of_an_array_without_axes_is_refused_with_advice_that_can_be_fol
     with pytest.raises(ShapeError, match=r"axis is out of range: given -1 for 0 dimensions; a 0-d array has none: reshape it to \(1,\)$"):
         call(np.array(3.0), -1)
     assert call(np.array(3.0).reshape(1), -1).shape == (1,)
+
+
+@each("call", [lambda: np.ones((1, 2)).squeeze(1.0), lambda: np.squeeze(np.ones((1, 2)), 1.0), lambda: np.expand_dims(np.ones(2), 0.5)])
+def test_a_float_as_an_axis_is_called_no_integer(call):
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        call()

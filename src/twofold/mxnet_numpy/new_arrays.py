@@ -29,6 +29,8 @@ class Creation(Functions[Array]):
     ) -> Array:
         """One value in a shape; an array is broadcast to it. The dtype of a bool is bool, of other numbers float32."""
         only_c("full", order)
+        if isinstance(fill_value, np.ndarray) and not fill_value.ndim and not self.is_array(fill_value):
+            fill_value = fill_value.item()
         if self.number(fill_value) is None:
             found = self.broadcast_to(self.operand(fill_value), shape)
             return found if dtype is None else self._cast(found, dtype)

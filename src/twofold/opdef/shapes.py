@@ -54,8 +54,9 @@ def integers(given: SupportsIndex | Iterable[SupportsIndex]) -> Shape:
     if given.__class__ is not tuple:
         try:
             return (index(several),)
-        except TypeError:  # they are several, or no integers
-            pass
+        except TypeError:
+            if not isinstance(several, Iterable):  # no integer
+                raise
     return tuple(map(index, several))
 
 
