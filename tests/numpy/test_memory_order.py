@@ -9,6 +9,7 @@ import pytest
 import twofold as mx
 from twofold import autograd, cpu, np
 from twofold.config import SETTINGS
+from twofold.errors import ParameterError
 
 FUNCTIONS = {
     "negative": lambda x: -x,
@@ -125,3 +126,22 @@ ORDERS = [
 def test_elements_of_views_are_read_in_the_order_of_their_memory(text, size):
     found, wanted = (eval(text, {"np": xp, "a": xp.arange(6 * size).reshape(2, 3, size)}) for xp in (np, numpy))
     assert numpy.asarray(found).tolist() == numpy.asarray(wanted).tolist()
+
+
+def test_flags_are_read_and_not_changed():
+    plain = numpy.ones((2, 3))
+    for x, expected in (
+        (np.ones((2, 3)), plain),
+        (np.ones((400, 400)), numpy.ones((400, 400))),
+        (np.ones((2, 3)).T, plain.T),
+        (np.broadcast_to(np.ones(3), (2, 3)), numpy.broadcast_to(plain[0], (2, 3))),
+    ):
+        flags, numpys = x.flags, expected.flags
+        assert (flags.c_contiguous, flags["F"], flags.writeable) == (numpys.c_contiguous, numpys["F"], numpys.writeable)
+        assert "C_CONTIGUOUS" in str(flags)
+        assert flags == x.flags
+        flags.writeable = flags.writeable
+        with pytest.raises(ParameterError, match="an array's flags cannot be changed: given writeable="):
+            flags.writeable = not flags.writeable
+        with pytest.raises(ParameterError, match="WRITEABLE="):
+            flags["WRITEABLE"] = not flags.writeable

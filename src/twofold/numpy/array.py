@@ -32,6 +32,7 @@ from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
 from ..ops import primitive_arithmetic, primitive_shape
 from ..signal_handlers import unless_signalled
+from .memory_flags import Flags
 
 
 class ndarrayType(NDArrayType):
@@ -107,13 +108,13 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         return v.strides if v.__class__ is PLAIN else tuple(s * self.itemsize for s in self._strided.strides)
 
     @property
-    def flags(self) -> Any:
+    def flags(self) -> Flags:
         """NumPy's record of the memory layout; as for any view, ``owndata`` is false."""
         if self._held.__class__ is PLAIN:
-            return self._held.view().flags
+            return Flags(self._held.view())
         # only shape and strides count: a one-element dummy stands for memory that may be on a device or not computed yet
         writeable = not is_view(self) or writable(self._base, self._chain) is not None
-        return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
+        return Flags(np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable))
 
     @property
     def T(self) -> "ndarray":

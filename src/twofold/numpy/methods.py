@@ -26,6 +26,7 @@ from .creation import broadcast_to_whole, read_only
 from .fallback import by_numpy
 from .flat import flat_of
 from .indexing import changed_inline
+from .memory_flags import refusal
 from .namespace import find_attribute, in_short
 from .other_operands import is_array_like
 from .short_calls import generated, short_call, short_form
@@ -289,8 +290,7 @@ def _setflags(self: ndarray, write: bool | None = None, align: bool | None = Non
     """
     flags = self.flags
     if (write is not None and bool(write) != flags.writeable) or align is False or uic:
-        todo = "np.broadcast_to(x, x.shape) is a view that is read-only" if write is not None and not write else "write to a copy"
-        raise ParameterError("setflags: an array's flags cannot be changed", f"write={write}, align={align}, uic={uic}", todo)
+        raise refusal(f"write={write}, align={align}, uic={uic}", write is not None and not write)
 
 
 def _exported(self: ndarray) -> np.ndarray:
