@@ -56,9 +56,10 @@ def of_views(op: Op, operands: Sequence[object]) -> Content | None:
     None if there is no such view, or an operand has to be recorded or is on a device, or a view must be copied beside one that waits.
     """
     arrays: list[Any] = []
-    has_gaps = is_pending = False
+    views: list[np.ndarray | None] = []
+    is_pending = False
     for v in operands:
-        data: Any = None
+        data = view = None
         if v.__class__ in NUMBERS:
             data = v
         elif not isinstance(v, ndarray):
@@ -68,14 +69,15 @@ def of_views(op: Op, operands: Sequence[object]) -> Content | None:
         elif (data := ready_memory(v)) is None:
             return None
         elif not data.flags.c_contiguous:
-            has_gaps = True
-            if _is_transposed(data):
+            view = data
+            if data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2]):  # transposed
                 data = HOST.as_array(data)
         arrays.append(data)
+        views.append(view)
     # operands without gaps are read where they are in every mode, and may wait to be fused
-    if not has_gaps:
+    if not any(v is not None for v in views):
         return None
-    waiting = _waiting(op, operands, arrays, is_pending)
+    waiting = _waiting(op, operands, arrays, views, is_pending)
     if waiting is not None or is_pending:
         return waiting
     try:
@@ -92,11 +94,7 @@ def _is_pending(array: ndarray) -> bool:
     return v.__class__ is Value and v.data is None and not is_tracked(v)
 
 
-def _is_transposed(data: np.ndarray) -> bool:
-    return data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2])
-
-
-def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], is_pending: bool) -> Value | None:
+def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], views: Sequence[np.ndarray | None], is_pending: bool) -> Value | None:
     """The result of an operation that waits, and whose program reads the views with gaps in place; None if it should run now.
 
     Its node is that of an operation on arrays of the views' shapes: windows that read other parts have the same program.
@@ -105,26 +103,31 @@ def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], is_pending:
     ----------
     operands, arrays
         Arrays or numbers, and what NumPy would read in their place; None for those that wait.
+    views
+        For operands with gaps NumPy's view of them, which a transposed one's array is a copy of; None for others.
     is_pending
-        Whether one of them waits.
+        Whether an operand waits.
     """
     largest = 0
     contents: list[Any] = []
     shown: list[Value] = []
-    for v, data in zip(operands, arrays, strict=True):
+    for v, data, view in zip(operands, arrays, views, strict=True):
         if v.__class__ in NUMBERS:
             contents.append(v)
             continue
         largest = max(largest, v.size)
-        if v._held is not None or data is None or data.flags.c_contiguous:
+        if view is None:
             of = v._capture()
             contents.append(of)
+        elif data is not view:
+            contents.append(Value(data))
+            continue
         else:
             of = content_of(v._base)
-            if data is not v._seen or v._gradient is not None or of.__class__ is not Value or not _is_in_order(data):
+            if v._gradient is not None or of.__class__ is not Value or not _is_in_order(view):
                 return None
             shown.append(of)
-            contents.append(Value(data, sharing=ALWAYS))
+            contents.append(Value(view, sharing=ALWAYS))
         if is_exposed(of):  # it may be written at any time, so it is read now
             return None
     if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(largest) or site_runs_inline())):
