@@ -240,14 +240,18 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
 
 
 def _whole_space(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """The space and the inputs' shapes with all of the program's axes."""
-    return program.shape, [(1,) * (len(program.shape) - len(i.shape)) + tuple(i.shape) for i in program.inputs]
+    """The space and the inputs' shapes with all axes but leading ones of size 1; with reductions there is one before the reduced one."""
+    least = 2 if program.has_rows else 1
+    shape = (1,) * (least - len(program.shape)) + program.shape
+    full = [(1,) * (len(shape) - len(i.shape)) + tuple(i.shape) for i in program.inputs]
+    first = next((k for k, n in enumerate(shape) if n != 1 or k == len(shape) - least), 0)
+    return shape[first:], [s[first:] for s in full]
 
 
 def collapsed_space(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The space and the inputs' shapes with as few axes as possible; the last axis is kept apart if it is reduced."""
     if not program.has_rows:
         return collapse(program.shape, [i.shape for i in program.inputs])
-    _, full = _whole_space(program)
-    space, operands = collapse(program.shape[:-1], [s[:-1] for s in full])
-    return (*space, program.shape[-1]), [(*s, f[-1]) for s, f in zip(operands, full, strict=True)]
+    shape, full = _whole_space(program)
+    space, operands = collapse(shape[:-1], [s[:-1] for s in full])
+    return (*space, shape[-1]), [(*s, f[-1]) for s, f in zip(operands, full, strict=True)]

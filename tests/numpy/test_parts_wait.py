@@ -18,6 +18,7 @@ SIZE = 400  # half of its elements are enough to wait
 @pytest.fixture(autouse=True)
 def no_sites():
     sites.SITES.clear()
+    sites.PART_SITES.clear()
     COUNTERS.reset()
 
 
@@ -33,25 +34,30 @@ def heat(u):
     return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
 
 
-def test_a_stencil_is_one_kernel():
+def test_a_stencil_is_one_kernel_from_its_second_use_on():
     x, ours = given()
-    for _ in range(3):
+    for k in range(4):
         COUNTERS.reset()
         numpy.testing.assert_array_equal(numpy.asarray(heat(ours)), heat(x))
-        assert (COUNTERS.windows, COUNTERS.kernels, COUNTERS.fused, COUNTERS.inline) == (1, 1, 5, 0)
+        if k:
+            assert (COUNTERS.windows, COUNTERS.kernels, COUNTERS.fused, COUNTERS.inline) == (1, 1, 5, 0)
 
 
 def test_other_parts_have_the_same_program():
     x, ours = given(SIZE + 20, SIZE)
     for k in range(20):
-        a, b = ours[k : k + SIZE, k:], ours[k : k + SIZE, : SIZE - k]
-        numpy.testing.assert_array_equal(numpy.asarray(a - b + a), x[k : k + SIZE, k:] - x[k : k + SIZE, : SIZE - k] + x[k : k + SIZE, k:])
-        COUNTERS.reset() if k == 0 else None
-    del a, b
-    for k in range(20):
         a, b = ours[k : k + SIZE, 1:], ours[k : k + SIZE, :-1]
-        numpy.testing.assert_array_equal(numpy.asarray(a - b), x[k : k + SIZE, 1:] - x[k : k + SIZE, :-1])
-    assert COUNTERS.compiled + COUNTERS.resized <= 20
+        found = numpy.asarray(a - b + a)
+        numpy.testing.assert_array_equal(found, x[k : k + SIZE, 1:] - x[k : k + SIZE, :-1] + x[k : k + SIZE, 1:])
+    assert COUNTERS.windows == 19
+    assert COUNTERS.compiled <= 2
+
+
+def test_parts_of_another_shape_each_time_are_read_now():
+    x, ours = given()
+    for k in range(1, 20):
+        numpy.testing.assert_array_equal(numpy.asarray(ours[k:, k:] - ours[:-k, :-k]), x[k:, k:] - x[:-k, :-k])
+    assert (COUNTERS.windows, COUNTERS.inline) == (0, 19)
 
 
 def test_an_operation_that_is_read_at_once_does_not_wait():
@@ -78,27 +84,52 @@ PARTS = {
 }
 
 
+def twice(operation):
+    """The result of the second of two operations issued at one place: the one that waits."""
+    for _ in range(2):
+        found = operation()
+    return found
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_of_all_kinds_have_numpys_values(name):
     x, ours = given()
     part = PARTS[name]
-    for expected, found in (
-        (part(x) * 2 + 1, part(ours) * 2 + 1),
-        (part(x) - part(x) * 3, part(ours) - part(ours) * 3),
-        (numpy.exp(part(x)) + part(x), np.exp(part(ours)) + part(ours)),
-        ((x * 2).sum() + part(x), (ours * 2).sum() + part(ours)),
+    for operation in (
+        lambda u: part(u) * 2 + 1,
+        lambda u: part(u) * 1,
+        lambda u: part(u) - part(u) * 3,
+        lambda u: abs(part(u)) ** 0.5 + part(u),
+        lambda u: (u * 2).sum() + part(u),
     ):
+        expected, found = operation(x), twice(lambda: operation(ours))  # noqa: B023
         assert found.shape == expected.shape
         numpy.testing.assert_allclose(numpy.asarray(found), expected, rtol=1e-12)
+        assert not numpy.shares_memory(found.asnumpy(), ours.asnumpy())
+
+
+@pytest.mark.parametrize(
+    "part", [lambda u: u[::-1], lambda u: u[::2], lambda u: u[None, ::2], lambda u: u.reshape(1, SIZE, SIZE)[:, :, 1:]]
+)
+def test_reductions_along_the_last_axis_of_parts(part):
+    x, ours = given()
+    x, ours = x.ravel(), ours.ravel()
+    y = part(x)
+    for expected, operation in (
+        (y / (abs(y) * 2.0).sum(axis=-1, keepdims=True), lambda: part(ours) / (abs(part(ours)) * 2.0).sum(axis=-1, keepdims=True)),
+        ((y * 0.5).max(axis=-1), lambda: (part(ours) * 0.5).max(axis=-1)),
+        (y - (y + 1.0).mean(axis=-1, keepdims=True), lambda: part(ours) - (part(ours) + 1.0).mean(axis=-1, keepdims=True)),
+    ):
+        numpy.testing.assert_allclose(numpy.asarray(twice(operation)), expected, rtol=1e-10, atol=1e-13)
 
 
 def test_a_part_has_its_elements_of_when_the_operation_was_issued():
     x, ours = given()
     old = x[:, 1:] * 2.0 + 1.0
-    waits = ours[:, 1:] * 2.0 + 1.0
-    assert COUNTERS.windows == 0  # else this tests nothing
+    waits = twice(lambda: ours[:, 1:] * 2.0 + 1.0)
+    assert COUNTERS.deferred > 2  # else this tests nothing
     ours[:, 3] = 0.0
-    again = ours[1:, 1:] - 1.0
+    again = twice(lambda: ours[1:, 1:] - 1.0)
     ours *= 2
     numpy.testing.assert_array_equal(numpy.asarray(waits), old)
     x[:, 3] = 0.0
@@ -109,17 +140,18 @@ def test_a_part_has_its_elements_of_when_the_operation_was_issued():
 def test_a_result_does_not_overwrite_an_array_whose_elements_are_read_elsewhere():
     for step in (numpy.s_[::-1], numpy.s_[:, ::-1], numpy.s_[::-1, ::-1]):
         x, ours = given()
-        expected = x[step] * 2.0 + x
-        ours = ours[step] * 2.0 + ours
-        gc.collect()  # nothing refers to the former array
-        numpy.testing.assert_array_equal(numpy.asarray(ours), expected)
+        for _ in range(3):
+            x = x[step] * 0.5 + x
+            ours = ours[step] * 0.5 + ours
+            gc.collect()  # nothing refers to the former array
+        numpy.testing.assert_array_equal(numpy.asarray(ours), x)
 
 
 def test_memory_that_others_write_is_read_now():
     x = numpy.ones((SIZE, SIZE))
     ours = np.asarray(x)
     seen = ours.asnumpy() if not numpy.shares_memory(numpy.from_dlpack(ours), x) else x
-    found = ours[:, 1:] * 2.0 + 1.0
+    found = twice(lambda: ours[:, 1:] * 2.0 + 1.0)
     seen[:] = 5.0
     assert float(found[0, 0]) == 3.0
 
@@ -142,7 +174,7 @@ def test_gradients_through_parts():
 def test_without_deferral_nothing_waits(monkeypatch):
     monkeypatch.setattr(SETTINGS, "engine", "naive")
     x, ours = given()
-    found = ours[:, 1:] - ours[:, :-1]
+    found = twice(lambda: ours[:, 1:] - ours[:, :-1])
     assert COUNTERS.deferred == 0
     numpy.testing.assert_array_equal(numpy.asarray(found), x[:, 1:] - x[:, :-1])
 

@@ -52,7 +52,7 @@ def defer(
     is_backward
         Whether it computes gradients, so that the next iteration begins a new window.
     shown
-        Ready Values of whose buffers operands are parts: they are not written before the window has run, and no result takes their memory.
+        Ready Values whose buffers operands show parts of: they are not written before the window has run, and no result takes their memory.
     """
     user = frame_of_user(1)
     while True:
@@ -76,11 +76,11 @@ def defer(
         return outs
 
 
-def update_joins(v: Value, val: Content) -> bool:
-    """Whether an in-place operator joins the window in which its operands wait, which run otherwise.
+def join_or_flush(v: Value, val: Content) -> bool:
+    """Let an in-place operator join the window in which its operands wait, or run that window; whether it joins.
 
-    A window takes a few: else all iterations of a loop would be one window with a long program of its own, in place of several windows that
-    have the same program. With large arrays it takes more, as each one spares a pass over memory.
+    A window takes a few. If it took all iterations of a loop, it would be long and have a program of its own; thus several windows have
+    the same program. With large arrays it takes more, as each one spares a pass over memory.
 
     Parameters
     ----------

@@ -3,6 +3,9 @@
 An operation waits in a window so that others can join it. Where each result is read immediately, nothing ever joins: the window costs
 some 20 µs and gains nothing. After `ALONE` such windows the site's operations run immediately, as long as their operands are ready.
 Every `PROBE`-th of them waits again. If something joins it, the site waits as before.
+
+An operation on parts with gaps, ``x[:, 1:] - x[:, :-1]``, waits only if the site's last one had the same shape. NumPy reads such parts
+where they are, and where each has another shape, each window would need a program of its own.
 """
 
 from collections.abc import Iterable
@@ -33,7 +36,18 @@ class Site(InstructionSite):
         self.inline = 0
 
 
+class PartSite(InstructionSite):
+    """An instruction that issues operations on parts with gaps, and the ``shape`` of the last one."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, code: CodeType, instruction: int) -> None:
+        super().__init__(code, instruction)
+        self.shape: tuple[int, ...] | None = None
+
+
 SITES: ByInstruction[Site] = ByInstruction()
+PART_SITES: ByInstruction[PartSite] = ByInstruction()
 
 
 def inline_site(user: FrameType) -> Site | None:
@@ -74,3 +88,12 @@ def count_window(issued: Iterable[tuple[object, CodeType, int]], is_single: bool
         # another operation has joined this one: the site waits again, until the next run of windows with a single operation
         elif (site := SITES.get((id(code), instruction))) is not None:
             site.alone = site.inline = 0
+
+
+def repeats_shape(shape: tuple[int, ...]) -> bool:
+    """Whether the last operation on parts that was issued here had this shape, too. The shape is noted for the next one."""
+    user = frame_of_user(1)
+    code, instruction = user.f_code, user.f_lasti
+    site = PART_SITES.of(code, instruction, partial(PartSite, code, instruction))
+    same, site.shape = site.shape == shape, shape
+    return same

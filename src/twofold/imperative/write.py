@@ -32,7 +32,7 @@ from ..signal_handlers import unless_signalled
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap, writable
 from .concurrent_writes import replace, written_in_place
 from .counters import COUNTERS
-from .deferral import twin_of, update_joins
+from .deferral import join_or_flush, twin_of
 from .guards import apart, has_gradient, is_small, is_tracked, is_visible, runs_inline
 from .invoke import content, data_of, device_of, full_content, invoke, type_of
 from .recording import enter
@@ -423,7 +423,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
         return False
     if v.__class__ is not PLAIN:
         # the result of the program that the operator joins overwrites the buffer
-        if not chain and v.device.is_host and not v.pinned and update_joins(v, val):
+        if not chain and v.device.is_host and not v.pinned and join_or_flush(v, val):
             return False
         # the buffer must be this array's alone
         if not is_visible(v) or not (v.exclusive or v.pinned):

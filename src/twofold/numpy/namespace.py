@@ -72,7 +72,7 @@ OWN_FOR_VIEWS = frozenset({"dot"})
 
 def in_short(name: str, function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
     """A function or method of this package that is NumPy's own for small arrays, as far as the tables above let the name."""
-    if name in PARTLY:
+    if name in PARTLY:  # first: `reshape` and other views are in both tables
         return short_form(function, numpys, **PARTLY[name])
     if name in OWN_WAY:
         return function

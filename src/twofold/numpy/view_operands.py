@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..imperative.counters import COUNTERS
 from ..imperative.deferral import defer
 from ..imperative.guards import is_exposed, is_tracked, runs_inline
 from ..imperative.invoke import content
-from ..imperative.sites import site_runs_inline
+from ..imperative.sites import repeats_shape, site_runs_inline
 from ..imperative.views import GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
@@ -53,7 +54,7 @@ def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]
 def of_views(op: Op, operands: Sequence[object]) -> Content | None:
     """The result of an operation on large views with gaps, which a copy of them would only delay: NumPy and programs read them in place.
 
-    None if there is no such view, or an operand has to be recorded or is on a device, or a view must be copied beside one that waits.
+    None if there is no such view, or an operand has to be recorded or is on a device, or one waits and a view cannot.
     """
     arrays: list[Any] = []
     views: list[np.ndarray | None] = []
@@ -108,14 +109,15 @@ def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], views: Sequ
     is_pending
         Whether an operand waits.
     """
-    largest = 0
+    shape: tuple[int, ...] = ()
     contents: list[Any] = []
     shown: list[Value] = []
     for v, data, view in zip(operands, arrays, views, strict=True):
         if v.__class__ in NUMBERS:
             contents.append(v)
             continue
-        largest = max(largest, v.size)
+        if v.size >= prod(shape):
+            shape = v.shape
         if view is None:
             of = v._capture()
             contents.append(of)
@@ -130,7 +132,8 @@ def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], views: Sequ
             contents.append(Value(view, sharing=ALWAYS))
         if is_exposed(of):  # it may be written at any time, so it is read now
             return None
-    if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(largest) or site_runs_inline())):
+    runs_now = not is_pending and (runs_inline(prod(shape)) or site_runs_inline())
+    if runs_now or SETTINGS.engine == "naive" or not repeats_shape(shape):
         return None
     return defer(op.bind(), contents, CPU, shown=shown)[0]
 
