@@ -38,6 +38,8 @@ def compiled(monkeypatch):
         ((5, 7, 11, 17), (-2, -4, -3)),
         ((2, 3, 600, 2), 1),
         ((3, 40, 301), -2),
+        ((700, 501), 0),  # chunks of rows, the last one shorter
+        ((2, 9000, 5), 1),
     ],
 )
 def test_terms_are_added_in_numpys_order(shape, axis, keepdims, dtype, monkeypatch):

@@ -89,3 +89,32 @@ def test_bytes_of_an_array_are_numpys(values):
 
 def test_bytes_of_a_view_are_its_elements():
     assert bytes(np.arange(6, dtype="int16").reshape(2, 3).T) == numpy.arange(6, dtype="int16").reshape(2, 3).T.tobytes()
+
+
+@pytest.mark.parametrize("size", [6, 90_000])
+def test_out_takes_what_a_function_computes(size):
+    x = numpy.linspace(-3, 3, size)
+    ours, out = np.array(x), np.zeros(size)
+    same, part, whole = out, out[1:3], out.reshape(2, -1)
+    for call in (
+        lambda m, a, o: m.clip(a, -1.5, 1.5, out=o),
+        lambda m, a, o: m.sqrt(a * a, out=o),
+        lambda m, a, o: m.round(a, 1, out=o),
+        lambda m, a, o: m.add(o, a, out=o),
+        lambda m, a, o: m.clip(o, -0.5, 0.5, out=o),
+    ):
+        expected = numpy.array(out.asnumpy())
+        call(numpy, x, expected)
+        assert call(np, ours, out) is out
+        assert out is same
+        numpy.testing.assert_array_equal(out.asnumpy(), expected)
+        numpy.testing.assert_array_equal(part.asnumpy(), expected[1:3])
+        numpy.testing.assert_array_equal(whole.asnumpy(), expected.reshape(2, -1))
+        ours[0] = ours[0]  # a write to the operand is not seen in the result
+        numpy.testing.assert_array_equal(out.asnumpy(), expected)
+    kept = numpy.from_dlpack(out)
+    np.clip(ours, 0.1, 0.2, out=out)
+    numpy.testing.assert_array_equal(kept, numpy.clip(x, 0.1, 0.2))
+    out[0] = 7
+    assert kept[0] == 7
+    assert float(ours[0]) == x[0]

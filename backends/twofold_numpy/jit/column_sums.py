@@ -12,6 +12,9 @@ from .llvm_text import FIELDS, data_addresses, llvm_text
 from .products import never
 from .scatter import RELEASE_FROM, TYPES
 
+#: Bytes of the rows that are added at a time.
+CHUNK = 1 << 14
+
 
 def column_sums(dtype: np.dtype[np.generic]) -> SumColumns | None:
     """What sums elements of a dtype; None without a compiler."""
@@ -24,7 +27,7 @@ def _column_sums(own: Compiler, dtype: str) -> SumColumns:
     kind, item = TYPES[dtype], np.dtype(dtype).itemsize
     lanes = own.machine.vector_bits // (8 * item)
     vector, mask, suffix = f"<{lanes} x {kind}>", f"<{lanes} x i1>", f"v{lanes}f{8 * item}"
-    words: dict[str, str | int] = {"TYPE": kind, "VECTOR": vector, "LANES": lanes, "ITEM": item, "SUFFIX": suffix}
+    words: dict[str, str | int] = {"TYPE": kind, "VECTOR": vector, "LANES": lanes, "ITEM": item, "SUFFIX": suffix, "CHUNK": CHUNK}
     words["DECLARED"] = (
         f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})\n"
         f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32, {mask})"

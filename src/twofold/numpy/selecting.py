@@ -212,14 +212,14 @@ def clip(
         low, high = _inside(low, high, result)
     if low.__class__ in (int, float) and high.__class__ in (int, float) and is_float(result._dtype) and not options:
         result = wrap(ndarray, invoke(_CLIP, (result, low, high))[0])  # one kernel instead of two
-        return deliver(result, out)
+        return deliver(result, out, is_new=True)
     if low is None and high is None:
         result = result.copy()
     if low is not None:
         result = function_of("maximum")(result, low, **options)
     if high is not None:
         result = function_of("minimum")(result, high, **options)
-    return deliver(result, out)
+    return deliver(result, out, is_new=True)
 
 
 def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
@@ -256,7 +256,7 @@ def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
         result = (
             applied(primitive_math.round_even, x * scale) / scale if decimals > 0 else applied(primitive_math.round_even, x / scale) * scale
         )
-    return deliver(result, out)
+    return deliver(result, out, is_new=True)
 
 
 around = round

@@ -12,7 +12,7 @@ import numpy as np
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, UnsupportedDType
-from ..imperative.cell import HOST, Value, wrap
+from ..imperative.cell import HOST, Value, is_view, wrap
 from ..imperative.concurrent_writes import written_in_place
 from ..imperative.invoke import host_of
 from ..imperative.views import ready_memory
@@ -277,7 +277,7 @@ def _deliver_where(result: ndarray, out: Out, where: ArrayLike, casting: Casting
         shape = broadcast_shapes("where", (result.shape, where.shape))
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
-    return deliver(result, out, casting, widens=True)
+    return deliver(result, out, casting, widens=True, is_new=True)
 
 
 def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
@@ -287,8 +287,10 @@ def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
     return applied(primitive_arithmetic.where, condition, x, y)
 
 
-def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens: bool = False) -> Any:
+def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens: bool = False, is_new: bool = False) -> Any:
     """Return a result, or write it to ``out`` if given and return that; with ``widens`` it is broadcast to ``out``.
+
+    Of a result that ``is_new``, which no other array has, ``out`` takes the content if it can, as after an in-place operator.
 
     Raises
     ------
@@ -317,7 +319,11 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
         raise ParameterError(
             "the shape of out differs from that of the result", f"{out.shape} for {result.shape}", "pass an array of that shape"
         )
-    out[...] = result
+    is_alike = out._dtype == result._dtype and out.shape == result.shape != ()
+    if is_new and is_alike and not is_view(out) and not is_view(result):
+        out._rebind(result._held)
+    else:
+        out[...] = result
     return out
 
 

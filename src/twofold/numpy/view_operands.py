@@ -125,8 +125,8 @@ def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], views: Sequ
             contents.append(Value(data))
             continue
         else:
-            of = content_of(v._base)
-            if v._gradient is not None or of.__class__ is not Value or not _is_in_order(view):
+            of: Any = content_of(v._base) if v._held is None else None
+            if of.__class__ is not Value or v._gradient is not None or not _is_in_order(view):
                 return None
             shown.append(of)
             contents.append(Value(view, sharing=ALWAYS))

@@ -1,8 +1,10 @@
 ; Sums of an array (outer, n, inner) over its middle axis, each added in order, to (outer, inner). A vector of sums stays in a register while
-; its n terms are added.
+; the terms of a chunk of rows are added, of about $CHUNK bytes. These stay in cache from one vector to the next, which shares their cache lines,
+; and lie on few pages. Those of the next chunk are fetched meanwhile.
 declare ptr @PyLong_FromSsize_t(i64)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 $DECLARED
 
 define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {
@@ -35,6 +37,10 @@ return:
 define internal void @sums(ptr %values, ptr %out, i64 %outer, i64 %n, i64 %inner) nounwind {
 entry:
   %each = mul i64 %n, %inner
+  %row = mul i64 %inner, $ITEM
+  %fitting = udiv i64 $CHUNK, %row
+  %is.narrow = icmp sgt i64 %fitting, 8
+  %height = select i1 %is.narrow, i64 %fitting, i64 8
 $SPREAD_INNER
   br label %block
 block:
@@ -43,27 +49,43 @@ block:
   %from = getelementptr $TYPE, ptr %values, i64 %o.elements
   %o.sums = mul i64 %o, %inner
   %to = getelementptr $TYPE, ptr %out, i64 %o.sums
+  br label %chunk
+chunk:
+  %c = phi i64 [ 0, %block ], [ %c.end, %chunk.next ]
+  %c.whole = add i64 %c, %height
+  %is.inside = icmp slt i64 %c.whole, %n
+  %c.end = select i1 %is.inside, i64 %c.whole, i64 %n
+  %count = sub i64 %c.end, %c
+  %c.elements = mul i64 %c, %inner
+  %from.c = getelementptr $TYPE, ptr %from, i64 %c.elements
+  %is.first = icmp eq i64 %c, 0
   br label %vector
 vector:
-  %k = phi i64 [ 0, %block ], [ %k.next, %vector.done ]
-  %first = getelementptr $TYPE, ptr %from, i64 %k
+  %k = phi i64 [ 0, %chunk ], [ %k.next, %vector.done ]
+  %first = getelementptr $TYPE, ptr %from.c, i64 %k
   %to.k = getelementptr $TYPE, ptr %to, i64 %k
   %k.next = add i64 %k, $LANES
   %is.whole = icmp sle i64 %k.next, %inner
   br i1 %is.whole, label %whole, label %part
 whole:
+  %so.far = load $VECTOR, ptr %to.k, align $ITEM
   ; from zero on, as in NumPy: the sum of negative zeros is positive
-  %j = phi i64 [ 0, %vector ], [ %j.next, %add ]
-  %at = phi ptr [ %first, %vector ], [ %at.next, %add ]
-  %sum = phi $VECTOR [ zeroinitializer, %vector ], [ %sum.next, %add ]
-  %more.terms = icmp slt i64 %j, %n
+  %begin = select i1 %is.first, $VECTOR zeroinitializer, $VECTOR %so.far
+  br label %look
+look:
+  %j = phi i64 [ 0, %whole ], [ %j.next, %add ]
+  %at = phi ptr [ %first, %whole ], [ %at.next, %add ]
+  %sum = phi $VECTOR [ %begin, %whole ], [ %sum.next, %add ]
+  %more.terms = icmp slt i64 %j, %count
   br i1 %more.terms, label %add, label %added
 add:
   %term = load $VECTOR, ptr %at, align $ITEM
+  %ahead = getelementptr i8, ptr %at, i64 $CHUNK
+  call void @llvm.prefetch.p0(ptr %ahead, i32 0, i32 3, i32 1)
   %sum.next = fadd $VECTOR %sum, %term
   %at.next = getelementptr $TYPE, ptr %at, i64 %inner
   %j.next = add i64 %j, 1
-  br label %whole
+  br label %look
 added:
   store $VECTOR %sum, ptr %to.k, align $ITEM
   br label %vector.done
@@ -71,12 +93,14 @@ part:
 $SPREAD_K
   %lanes = add <$LANES x i64> %k.all, <$NUMBERED>
   %mask = icmp slt <$LANES x i64> %lanes, %inner.all
+  %p.so.far = call $VECTOR @llvm.masked.load.$SUFFIX.p0(ptr %to.k, i32 $ITEM, <$LANES x i1> %mask, $VECTOR zeroinitializer)
+  %p.begin = select i1 %is.first, $VECTOR zeroinitializer, $VECTOR %p.so.far
   br label %part.look
 part.look:
   %p = phi i64 [ 0, %part ], [ %p.next, %part.add ]
   %p.at = phi ptr [ %first, %part ], [ %p.at.next, %part.add ]
-  %p.sum = phi $VECTOR [ zeroinitializer, %part ], [ %p.sum.next, %part.add ]
-  %p.more = icmp slt i64 %p, %n
+  %p.sum = phi $VECTOR [ %p.begin, %part ], [ %p.sum.next, %part.add ]
+  %p.more = icmp slt i64 %p, %count
   br i1 %p.more, label %part.add, label %part.added
 part.add:
   %p.term = call $VECTOR @llvm.masked.load.$SUFFIX.p0(ptr %p.at, i32 $ITEM, <$LANES x i1> %mask, $VECTOR zeroinitializer)
@@ -89,7 +113,10 @@ part.added:
   br label %vector.done
 vector.done:
   %more.vectors = icmp slt i64 %k.next, %inner
-  br i1 %more.vectors, label %vector, label %block.next
+  br i1 %more.vectors, label %vector, label %chunk.next
+chunk.next:
+  %more.chunks = icmp slt i64 %c.end, %n
+  br i1 %more.chunks, label %chunk, label %block.next
 block.next:
   %o.next = add i64 %o, 1
   %more.blocks = icmp slt i64 %o.next, %outer
