@@ -9,6 +9,7 @@ LARGE, SMALL = "tests/numpy/test_large.py::test_", "tests/numpy/test_small.py::t
 INDICES, RECORDING = "tests/numpy/test_index_arrays.py::test_", "tests/numpy/test_recording.py::test_"
 FORMS, LOST = "tests/numpy/test_forms_of_arguments.py::test_", "tests/numpy/test_lost_writes.py::test_"
 OPERANDS, PARTS = "tests/numpy/test_recorded_operands.py::test_", "tests/numpy/test_recorded_parts.py::test_"
+WAITING = "tests/numpy/test_parts_wait.py::test_"
 
 WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
@@ -18,11 +19,18 @@ WHY_NOT = {
     "buffers are memory of the CPU": (
         "tests/numpy/test_constructor.py::test_a_vector_over_a_buffer_shares_memory",
         "tests/numpy/test_memory_of_arrays.py::test_memory",
+        f"{WAITING}memory_that_others_write_is_read_now",
+        f"{WAITING}an_operator_in_place_writes_memory_that_others_see",
         "tests/numpy/test_memory_of_arrays.py::test_an_array_whose_memory_is_shown_keeps_its_size",
         "tests/numpy/test_short_ways.py::test_strided_copies_take_no_more_memory_than_they_need",
     ),
     "counts the frames and buffers of the CPU's inline path": (
         "tests/ndarray/test_hot_paths.py",
+        f"{WAITING}other_parts_have_the_same_program",
+        f"{WAITING}parts_of_another_shape_each_time_are_read_now",
+        f"{WAITING}an_operation_that_is_read_at_once_does_not_wait",
+        f"{WAITING}a_window_takes_a_few_operators_in_place",
+        f"{WAITING}random_stencils_take_all_paths",
         "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",
         f"{ARRAYS}an_operation_on_a_small_array_is_a_frame_or_two",
         f"{SMALL}a_small_operation_enters_few_functions",

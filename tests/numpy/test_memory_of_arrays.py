@@ -112,6 +112,11 @@ def test_out_takes_what_a_function_computes(size):
         numpy.testing.assert_array_equal(whole.asnumpy(), expected.reshape(2, -1))
         ours[0] = ours[0]  # a write to the operand is not seen in the result
         numpy.testing.assert_array_equal(out.asnumpy(), expected)
+
+
+def test_memory_that_is_shown_takes_what_a_function_computes():
+    x = numpy.linspace(-3, 3, 90_000)
+    ours, out = np.array(x), np.zeros(90_000)
     kept = numpy.from_dlpack(out)
     np.clip(ours, 0.1, 0.2, out=out)
     numpy.testing.assert_array_equal(kept, numpy.clip(x, 0.1, 0.2))
