@@ -171,11 +171,15 @@ MUTANTS = (
         "an update of a recorded array is recorded",
         "imperative.write:update_in_place",
         replace(
-            "not is_visible(v) or is_tracked(v) or is_tracked(val) or (not (v.exclusive or v.pinned))",
-            "not is_visible(v) or not (v.exclusive or v.pinned)",
+            "is_tracked(v) or is_tracked(val)",
+            "is_tracked(val)",
         ),
     ),
-    Mutant("an update by a recorded array is recorded", "imperative.write:update_in_place", drop("if is_tracked(val):\n    ...")),
+    Mutant(
+        "an update by a recorded array is recorded",
+        "imperative.write:update_in_place",
+        replace("is_tracked(v) or is_tracked(val)", "is_tracked(v)"),
+    ),
     Mutant(
         "a write of a recorded array is recorded", "imperative.write:write", replace("is_tracked(v) or is_tracked(val)", "is_tracked(v)")
     ),

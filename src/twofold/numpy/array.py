@@ -9,7 +9,6 @@ scalars are 0-d arrays here. These behave like scalars: they are hashed and form
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from operator import index
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
@@ -26,12 +25,13 @@ from ..imperative.element import Absent, ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.views import AXES_REVERSED, ready_memory, view_of
+from ..imperative.views import ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
 from ..ops import primitive_arithmetic, primitive_shape
 from ..signal_handlers import unless_signalled
+from .bound_views import permute_to, reshape_to
 from .memory_flags import Flags
 
 
@@ -247,7 +247,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         """
         given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
         sizes = tuple([n.__index__() for n in given])
-        bound_op = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
+        bound_op = reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
         if order == "F" or (order == "A" and is_view(self) and self._strided.is_column_major):  # the reversed axes in row-major order
             return self.transpose().reshape(bound_op.params["shape"][::-1], copy=copy).transpose()
         # a root is row-major, so every shape is a view of it; the strides of a view may not allow one
@@ -278,7 +278,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     def _permuted_view(self, order: tuple[int, ...] | None) -> "ndarray":
         if order is None:  # a derived class may have another `T`
             return self.T if self.__class__ is ndarray else self._reversed()
-        found = view_of(ndarray, self, (_permute_to(order),))
+        found = view_of(ndarray, self, (permute_to(order),))
         # what the first read would find; `_of` is read before and written after what belongs to it (see `views`)
         of = self._of if self._held is None else self._held
         if of.__class__ is PLAIN and (self._held is of or self._gradient is None):
@@ -389,27 +389,6 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
             v.fill(value)
         else:
             self[...] = value
-
-    def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
-        """The array that this view shows with its axes in another order, and that order; None for other views and arrays."""
-        if self._held is not None or self._gradient is not None:
-            return None
-        if self._under is not None and self._key is AXES_REVERSED:
-            return self._under, tuple(range(self._seen.ndim))[::-1]
-        steps = self._steps  # None for views made by indexing
-        if not steps or not steps[-1].op.layout.permutes:
-            return None
-        return self._base if len(steps) == 1 else view_of(ndarray, self._base, steps[:-1]), steps[-1].params["axes"]
-
-
-@lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
-def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
-    return primitive_shape.reshape.bind(shape=shape)
-
-
-@lru_cache(4096)
-def _permute_to(order: tuple[int, ...]) -> BoundOp:
-    return primitive_shape.permute_dims.bind(axes=order)
 
 
 class ndarrayElement(ElementMixin, ndarray):

@@ -5,7 +5,6 @@ NumPy arrays are copied, never shared. Data without a dtype here (text, objects,
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -19,11 +18,10 @@ from ..imperative.tape import tls
 from ..imperative.views import view_of
 from ..ndarray.new_arrays import allocate, exchanged, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
-from ..opdef import BoundOp
 from ..opdef.frontend import named
-from ..ops import primitive_shape
 from ..suggestions import operand_here
 from .array import ndarray
+from .bound_views import broadcast_to_shape
 from .flat import flatiter, whole_of
 from .forms import FORMS
 
@@ -444,15 +442,9 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A read-only view of an array broadcast to a shape."""
-    return a._view(primitive_shape.broadcast_to.bind(shape=shape))
+    return a._view(broadcast_to_shape(shape))
 
 
 def read_only(a: ndarray) -> ndarray:
     """A read-only view: of a copy that stands for a view of NumPy's, or of an array that NumPy makes read-only."""
-    return a._view(broadcast_to_whole(a.shape))
-
-
-@lru_cache(4096)  # as for reshapes
-def broadcast_to_whole(shape: tuple[int, ...]) -> BoundOp:
-    """The operation of a view of a whole array of a shape, which cannot be written."""
-    return primitive_shape.broadcast_to.bind(shape=shape)
+    return broadcast_view(a, a.shape)

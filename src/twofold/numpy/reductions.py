@@ -34,6 +34,7 @@ from .array import Out, ndarray
 from .creation import full_like, operand
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
+from .view_operands import permuted
 
 
 def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
@@ -93,7 +94,7 @@ def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:
     None if the view is another one, or the axes that are left would be in another order. The choice depends only on the expression and on
     sizes, so every mode has the same bits.
     """
-    found = x._permuted()
+    found = permuted(x)
     if found is None or x.size < GAPS:
         return None
     root, order = found

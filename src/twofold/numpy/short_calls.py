@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..assembly import assembled, fragment, inlined
-from ..calls import short, short_creation, ufuncs
+from ..calls import short, short_creation, short_products, ufuncs
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
 from ..calls.specialise import class_names
 from ..dtype import NAME_OF, NUMPY
@@ -124,15 +124,15 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
         found[getattr(np, name)] = short.known, {}, {"get": attrgetter(name)}
     writing = np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis
     templates: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
-        short.norm: (np.linalg.norm,),
-        short.dot: (np.dot,),
-        short.contracted: (np.einsum,),
+        short_products.norm: (np.linalg.norm,),
+        short_products.dot: (np.dot,),
+        short_products.contracted: (np.einsum,),
         short.diag: (np.diag,),
         ufuncs.where: (np.where,),
         short.copied_to: (np.copyto,),
         short.writing: (*writing, np.ndarray.put, np.ndarray.partition),
         short.places: (np.nonzero, np.ndarray.nonzero),
-        short.outer: (np.outer,),
+        short_products.outer: (np.outer,),
         short.in_rows: (np.ascontiguousarray,),
         short_creation.of_shape: (np.zeros, np.ones, np.empty),
         short_creation.of_numbers: (np.arange, np.linspace, np.eye, np.identity),

@@ -16,7 +16,7 @@ from ..imperative.deferral import defer
 from ..imperative.guards import is_exposed, is_tracked, runs_inline
 from ..imperative.invoke import content
 from ..imperative.sites import repeats_shape, site_runs_inline
-from ..imperative.views import GAPS, ready_memory, view_of
+from ..imperative.views import AXES_REVERSED, GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
 from .array import ndarray
@@ -25,6 +25,18 @@ from .other_operands import NUMBERS
 #: Bytes from which a transposed array beside others is copied first: in tiles that takes less time than to compute from one place here and
 #: one there.
 TILED = 1 << 17
+
+
+def permuted(x: ndarray) -> tuple[Any, tuple[int, ...]] | None:
+    """The array that a view shows with its axes in another order, and that order; None for other views and arrays."""
+    if x._held is not None or x._gradient is not None:
+        return None
+    if x._under is not None and x._key is AXES_REVERSED:
+        return x._under, tuple(range(x._seen.ndim))[::-1]
+    steps = x._steps  # None for views made by indexing
+    if not steps or not steps[-1].op.layout.permutes:
+        return None
+    return x._base if len(steps) == 1 else view_of(ndarray, x._base, steps[:-1]), steps[-1].params["axes"]
 
 
 def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]] | None:
@@ -39,7 +51,7 @@ def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]
         if v.__class__ in NUMBERS:
             arrays.append(v)
             continue
-        found = v._permuted() if v.__class__ is ndarray and v.size >= GAPS else None
+        found = permuted(v) if v.__class__ is ndarray and v.size >= GAPS else None
         if found is None:
             return None
         under, axes = found

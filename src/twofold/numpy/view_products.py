@@ -15,11 +15,12 @@ from ..ops.linear import matrix_product
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .array import ndarray
+from .view_operands import permuted
 
 
 def untransposed(x: ndarray) -> ndarray | None:
     """The matrix that a view transposes; None if it is not such a view."""
-    found = None if x._held is not None else x._permuted()
+    found = None if x._held is not None else permuted(x)
     return found[0] if found is not None and found[1] == (1, 0) else None
 
 
@@ -31,7 +32,7 @@ def product_of(first: bool, second: bool) -> BoundOp:
 
 def unexchanged(x: ndarray) -> tuple[ndarray, bool]:
     """The array whose last two axes a large view exchanges, and True; anything else itself, and False."""
-    found = x._permuted() if x._held is None and x.size >= GAPS else None
+    found = permuted(x) if x._held is None and x.size >= GAPS else None
     if found is None or found[1] != (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
         return x, False
     return found[0], True
