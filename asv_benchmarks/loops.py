@@ -1,7 +1,7 @@
 """Times loops over elements, rows and parts of small arrays, by `twofold.np` and by NumPy alternately in one process: ``make bench-loops``.
 
 Each kernel is a function of the module and of arrays that it may overwrite. The results of both must be equal to 1e-9. Where llvmlite is
-installed, methods are in machine code, as after the first 200,000 operations of a program; ``TWOFOLD_JIT=0`` shows the ratios before that.
+installed, methods are in machine code, as after the first 60,000 operations of a program; ``TWOFOLD_JIT=0`` shows the ratios before that.
 ``--only TEXT`` selects kernels by their names, and ``--json FILE`` writes the ratios.
 """
 

@@ -2,7 +2,7 @@
 
 The rows are those of the table of small operations: what each costs over NumPy, in microseconds, and the Python functions it enters. The
 run fails if an operation enters more functions than its limit, or if the geometric mean of the ratios to NumPy exceeds twice its target.
-``--json FILE`` writes the rows. Where llvmlite is installed, methods of `twofold.np` are in machine code, as after the first 200,000
+``--json FILE`` writes the rows. Where llvmlite is installed, methods of `twofold.np` are in machine code, as after the first 60,000
 operations of a program.
 """
 

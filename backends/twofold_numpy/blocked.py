@@ -1,5 +1,6 @@
 """Fused kernels as generated straight-line ufunc calls over cache-sized blocks, with scratch memory per thread, on up to two threads."""
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -196,9 +197,24 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
         kernel = flat
         for a in arrays:
             if not a.flags.c_contiguous:  # its axes cannot be merged without a copy
-                kernel = apart = apart or _in_blocks(_Printer(program, *_whole_space(program)))
+                kernel = apart = apart or _in_planes(program, *_whole_space(program))
                 break
         kernel(*arrays)
+
+    return run
+
+
+def _in_planes(program: RowProgram, space: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> Callable[..., None]:
+    """A kernel over a space whose axes cannot be merged: plane by plane, as long as a step along the first axis is more than a block."""
+    if len(space) <= (2 if program.has_rows else 1) or math.prod(space[1:]) <= BLOCK:
+        return _in_blocks(_Printer(program, space, shapes))
+    plane = _in_planes(program, space[1:], [s[1:] for s in shapes])
+    whole = [*shapes, *[(*space[:-1], 1) if program.steps[k].row else space for k in program.outputs]]
+
+    def run(*arrays: np.ndarray) -> None:
+        given = [a.reshape(s) for a, s in zip(arrays, whole, strict=True)]
+        for k in range(space[0]):
+            plane(*[a[k if len(a) > 1 else 0] for a in given])
 
     return run
 

@@ -24,6 +24,7 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 WHOLE = (*INTEGERS, "bool")
 COMPLEX = ("complex64", "complex128")
 NAMES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
+RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 
 #: MXNet's type codes, which its files contain; its functions refuse them, as NumPy's refuse integers.
 MXNET_CODES = {
@@ -98,6 +99,11 @@ def is_float(name: str) -> bool:
 def has_nan(name: str) -> bool:
     """Whether elements of a dtype can be NaN: real and complex floating-point types."""
     return is_float(name) or name in COMPLEX
+
+
+def holds(dtype: str, value: int) -> bool:
+    """Whether a dtype can hold an integer; floating-point dtypes can hold any."""
+    return dtype not in RANGES or value in RANGES[dtype]
 
 
 @cache

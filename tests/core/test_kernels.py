@@ -106,7 +106,7 @@ def test_scratch_of_a_dead_inner_value_is_reused():
     assert len(printer.scratch) <= 2
 
 
-@pytest.mark.parametrize("shape", [(300, 400), (3, 100, 400)])
+@pytest.mark.parametrize("shape", [(300, 400), (3, 100, 400), (2, 300, 400), (1, 2, 2, 300, 401)])
 def test_a_kernel_reads_arrays_with_gaps_without_copies(shape):
     x = leaf(0, shape, "float32")
     program = compare([G.exp(x * 0.5) + x], [x], [data(shape) % 1]).kernels[0]

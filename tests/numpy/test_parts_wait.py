@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 import twofold.np as np
+from twofold import cpu
 from twofold.autograd import record
 from twofold.config import SETTINGS
 from twofold.imperative import sites
@@ -121,6 +122,47 @@ def test_reductions_along_the_last_axis_of_parts(part):
         (y - (y + 1.0).mean(axis=-1, keepdims=True), lambda: part(ours) - (part(ours) + 1.0).mean(axis=-1, keepdims=True)),
     ):
         numpy.testing.assert_allclose(numpy.asarray(twice(operation)), expected, rtol=1e-10, atol=1e-13)
+
+
+NUMBERS = [
+    "u < 300",
+    "u > -1",
+    "u == 256",
+    "u + 300",
+    "u * 2",
+    "3 - u",
+    "u ** 2",
+    "u ** -1",
+    "u | 1",
+    "u + 1.5",
+    "u * True",
+    "u // 2",
+    "u ** 0.5",
+]
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool", "int64", "float32"])
+def test_numbers_beside_parts_are_numpys(text, dtype):
+    x = (given()[0] * 50).astype(dtype)
+    ours = np.array(x)
+    ours.wait_to_read()
+
+    def outcome(u):
+        try:
+            with numpy.errstate(all="ignore"):
+                return eval(text, {"u": u[:, 1:]})
+        except (OverflowError, TypeError, ValueError) as error:
+            return type(error)
+
+    expected = outcome(x)
+    for _ in range(3):  # the first one does not wait
+        found = outcome(ours)
+        if isinstance(expected, type):
+            assert issubclass(found, expected)
+        else:
+            assert found.dtype == expected.dtype
+            numpy.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
 
 
 def test_a_part_has_its_elements_of_when_the_operation_was_issued():
@@ -298,3 +340,27 @@ def test_random_stencils_take_all_paths():
     written = counts["in_place"] + counts["donated"] + counts["copied"]
     assert counts["fused"] >= counts["deferred"] / 50
     assert min(counts["in_place"], counts["donated"], counts["copied"]) >= written / 50
+
+
+def test_updates_join_the_window_of_their_backward():
+    weights = [np.ones((SIZE, SIZE)) * k for k in range(2 * UPDATES)]
+    for w in weights:
+        w.attach_grad()
+    for _ in range(3):
+        COUNTERS.reset()
+        with record():
+            loss = sum((w * w).sum() for w in weights)
+        loss.backward()
+        for w in weights:
+            w -= 0.25 * w.grad
+        assert COUNTERS.windows == 0
+        weights[0].wait_to_read()
+        assert COUNTERS.windows == 1
+    numpy.testing.assert_array_equal(weights[-1].asnumpy(), numpy.full((SIZE, SIZE), (2 * UPDATES - 1) / 8))
+
+
+def test_out_stays_on_its_device():
+    x, out = np.array([4.0, 9.0]), np.zeros(2, device=cpu(1))
+    assert np.sqrt(x, out=out) is out
+    assert out.context == cpu(1)
+    assert out.asnumpy().tolist() == [2.0, 3.0]

@@ -115,11 +115,8 @@ class Backward(CacheEntry):
         """The outputs of the program: the gradients of the variables, selected from all gradients that were found."""
         return [found[n] if n in found else G.full(shape=n.shape, value=0, dtype=n.dtype) for n in self.wrt]
 
-    def _first(self, device: Device) -> Run:
-        """Computes the gradients from the saved values and the head gradients: interpreted at a long structure's first use, else compiled.
-
-        It is compiled for this device, which this use is on.
-        """
+    def _first_run(self, device: Device) -> Run:
+        """Computes the gradients from the saved values and the head gradients: interpreted at the first use of a long structure."""
         backend = backend_for(device)
         if not self.used and len(topological(self.outputs)) >= LONG:
             low = interpretable(self.outputs, backend)
@@ -156,7 +153,7 @@ class Backward(CacheEntry):
             w.complete = True
         program = self._program
         if program is None or device is not CPU or LISTENERS:
-            results = run_on(device, self._first(device) if program is None else program.run, arrays)
+            results = run_on(device, self._first_run(device) if program is None else program.run, arrays)
             return contents_of(results, device)
         results = host_results(program.run.args[0], program.run, arrays)
         return contents_of(results, device)

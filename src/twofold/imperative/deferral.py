@@ -33,8 +33,8 @@ from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, res
 
 #: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
-#: In-place operators that a window takes for each so many bytes of the arrays, and at least.
-UPDATES, UPDATED = 4, 1 << 21
+#: A window takes so many in-place operators, and as many for each so many bytes of the array.
+UPDATES, UPDATE_BYTES = 4, 1 << 21
 
 
 @inlined
@@ -80,7 +80,8 @@ def join_or_flush(v: Value, val: Content) -> bool:
     """Let an in-place operator join the window in which its operands wait, or run that window; whether it joins.
 
     A window takes a few. If it took all iterations of a loop, it would be long and have a program of its own; thus several windows have
-    the same program. With large arrays it takes more, as each one spares a pass over memory.
+    the same program. With large arrays it takes more, as each one spares a pass over memory, and with a backward, which ends with the
+    iteration, all.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def join_or_flush(v: Value, val: Content) -> bool:
         return False
     w, (shape, dtype) = producer[0], v.type
     w.updates += 1
-    if w.updates <= UPDATES * max(1, prod(shape) * ITEMSIZE[dtype] // UPDATED):
+    if w.complete or w.updates <= UPDATES * max(1, prod(shape) * ITEMSIZE[dtype] // UPDATE_BYTES):
         return True
     flush(w)
     return False

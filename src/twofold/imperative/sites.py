@@ -90,8 +90,8 @@ def count_window(issued: Iterable[tuple[object, CodeType, int]], is_single: bool
             site.alone = site.inline = 0
 
 
-def repeats_shape(shape: tuple[int, ...]) -> bool:
-    """Whether the last operation on parts that was issued here had this shape, too. The shape is noted for the next one."""
+def notes_same_shape(shape: tuple[int, ...]) -> bool:
+    """Note the shape of an operation on parts that is issued here; whether the last one had it, too."""
     user = frame_of_user(1)
     code, instruction = user.f_code, user.f_lasti
     site = PART_SITES.of(code, instruction, partial(PartSite, code, instruction))

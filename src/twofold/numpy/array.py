@@ -200,7 +200,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     def as_nd_ndarray(self) -> NDArray:
         """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
         # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
-        chain = () if self.shape else (primitive_shape.reshape.bind(shape=(1,)),)
+        chain = () if self.shape else (reshape_to((1,)),)
         return view_of(NDArray, self, chain)
 
     def _view(self, *chain: BoundOp) -> "ndarray":

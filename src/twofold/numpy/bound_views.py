@@ -19,6 +19,6 @@ def permute_to(order: tuple[int, ...]) -> BoundOp:
 
 
 @lru_cache(4096)
-def broadcast_to_shape(shape: tuple[int, ...]) -> BoundOp:
-    """An array broadcast to a shape, its own one for instance. It cannot be written through the view."""
+def broadcast_to(shape: tuple[int, ...]) -> BoundOp:
+    """An array broadcast to a shape, which may be its own one. It cannot be written through the view."""
     return primitive_shape.broadcast_to.bind(shape=shape)

@@ -21,7 +21,7 @@ from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..suggestions import operand_here
 from .array import ndarray
-from .bound_views import broadcast_to_shape
+from .bound_views import broadcast_to
 from .flat import flatiter, whole_of
 from .forms import FORMS
 
@@ -442,7 +442,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A read-only view of an array broadcast to a shape."""
-    return a._view(broadcast_to_shape(shape))
+    return a._view(broadcast_to(shape))
 
 
 def read_only(a: ndarray) -> ndarray:

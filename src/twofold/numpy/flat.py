@@ -6,8 +6,8 @@ from typing import Any, ClassVar, TypeVar
 from ..imperative.cell import PLAIN, is_view
 from ..imperative.element import NATIVE
 from ..imperative.views import RESHAPED
-from ..ops.primitive_shape import broadcast_to
 from .array import ndarray
+from .bound_views import broadcast_to
 
 AnyView = TypeVar("AnyView", bound=ndarray)
 
@@ -56,7 +56,7 @@ def flat_of(x: ndarray) -> flatiter:
         flat = x.reshape(-1)
     else:
         # writes to a copy would not reach this array: a broadcast view refuses them
-        flat = x.copy().reshape(-1)._view(broadcast_to.bind(shape=(x.size,)))
+        flat = x.copy().reshape(-1)._view(broadcast_to((x.size,)))
     return _alike(flatiter, flat)
 
 

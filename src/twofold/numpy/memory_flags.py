@@ -16,7 +16,12 @@ class Flags:
         object.__setattr__(self, "_seen", seen.flags)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # as of NumPy's, there is no copy or pickle of it
+            raise AttributeError(name)
         return getattr(self._seen, name)
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return self._seen.__reduce_ex__(protocol)
 
     def __getitem__(self, name: str) -> bool:
         return self._seen[name]

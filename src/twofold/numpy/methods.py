@@ -22,7 +22,7 @@ from ..ndarray.types import ArrayLike, Shape
 from ..signal_handlers import unless_signalled
 from . import linalg, linear, means, reductions, selecting, shapes, sort_order, stride_tricks
 from .array import Out, ndarray, ndarrayElement
-from .bound_views import broadcast_to_shape
+from .bound_views import broadcast_to
 from .creation import read_only
 from .fallback import by_numpy
 from .flat import flat_of
@@ -82,7 +82,7 @@ def _part(self: ndarray, name: str) -> ndarray:
     copy._copy_of = ref(self if self._held is not None else self._base)
     if not isinstance(content, np.ndarray):
         return read_only(copy)
-    view = view_of(ndarray, copy, (broadcast_to_shape(content.shape),))
+    view = view_of(ndarray, copy, (broadcast_to(content.shape),))
     seen = content.view()  # what the first read would find
     seen.setflags(write=False)
     view._seen, view._of = seen, content

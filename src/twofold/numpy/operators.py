@@ -17,7 +17,7 @@ from ..calls import arithmetic
 from ..calls.fragments import SQUARED
 from ..calls.specialise import method_of, of_elements, specialise
 from ..device import CPU
-from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
+from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, holds, in_words, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError, UnsupportedDType
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
@@ -44,7 +44,6 @@ SEQUENCES = (list, tuple, str, bytes, bytearray)
 #: Elements up to which `_make_plain` copies.
 SMALL = 4096
 CLASSES = (ndarray, ndarrayElement)
-RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
 
@@ -109,11 +108,6 @@ def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
         if v.__class__ is int and not holds(promote(*[a._dtype for a in out if isinstance(a, ndarray)], "weaki"), v):
             out[k] = operand(_beyond(op, out, k), None if like is None else like.context)
     return out
-
-
-def holds(dtype: str, value: int) -> bool:
-    """Whether a dtype can hold an integer; floating-point dtypes can hold any."""
-    return dtype not in RANGES or value in RANGES[dtype]
 
 
 def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from ..calls.host_calls import is_recorded, to_numpy
-from ..dtype import COMPLEX, INTEGERS, is_float, promote
+from ..dtype import COMPLEX, INTEGERS, holds, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative import trace
 from ..imperative.array import adopted
@@ -23,7 +23,7 @@ from .fallback import by_numpy
 from .fixed_sizes import host_of_selected, nonzero_of_size
 from .indexing import INDEXER, is_followed, root_of
 from .masked_selection import BY_MASK
-from .operators import NUMBERS, applied, holds, name_of_operand
+from .operators import NUMBERS, applied, name_of_operand
 from .parts import concatenate, stack
 from .reductions import all, run
 from .shapes import broadcast_to

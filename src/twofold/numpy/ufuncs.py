@@ -135,9 +135,10 @@ class ufunc:  # NumPy's name
             return False
         arrays = []
         for v in inputs:
-            arrays.append(v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None)
-            if arrays[-1] is None:
+            array = v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None
+            if array is None:
                 return False
+            arrays.append(array)
         mask: Any = where if where.__class__ is bool else ready_memory(where) if isinstance(where, ndarray) else None
         if mask is None:
             return False
@@ -319,7 +320,7 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
         raise ParameterError(
             "the shape of out differs from that of the result", f"{out.shape} for {result.shape}", "pass an array of that shape"
         )
-    is_alike = out._dtype == result._dtype and out.shape == result.shape != ()
+    is_alike = out._dtype == result._dtype and out.shape == result.shape != () and out.context is result.context
     if is_new and is_alike and not is_view(out) and not is_view(result):
         out._rebind(result._held)
     else:

@@ -4,18 +4,19 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
+from ..dtype import INTEGERS, holds, promote
 from ..imperative.cell import ALWAYS, HOST, Content, Value, content_of
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import defer
 from ..imperative.guards import is_exposed, is_tracked, runs_inline
 from ..imperative.invoke import content
-from ..imperative.sites import repeats_shape, site_runs_inline
+from ..imperative.sites import notes_same_shape, site_runs_inline
 from ..imperative.views import AXES_REVERSED, GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
@@ -63,91 +64,96 @@ def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]
     return None if common is None else (arrays, common[1])
 
 
+class _Operand(NamedTuple):
+    """An operand: what was given, what NumPy reads in its place (None if it waits), and NumPy's view if it shows one with gaps."""
+
+    given: Any
+    array: Any
+    view: np.ndarray | None
+
+
 def of_views(op: Op, operands: Sequence[object]) -> Content | None:
-    """The result of an operation on large views with gaps, which a copy of them would only delay: NumPy and programs read them in place.
+    """The result of an operation on large views with gaps: NumPy and programs read these in place, and so no copies are made.
 
     None if there is no such view, or an operand has to be recorded or is on a device, or one waits and a view cannot.
     """
-    arrays: list[Any] = []
-    views: list[np.ndarray | None] = []
-    is_pending = False
+    found: list[_Operand] = []
+    has_gaps = is_pending = False
     for v in operands:
-        data = view = None
+        array = view = None
         if v.__class__ in NUMBERS:
-            data = v
+            array = v
         elif not isinstance(v, ndarray):
             return None
         elif _is_pending(v):
             is_pending = True
-        elif (data := ready_memory(v)) is None:
+        elif (array := ready_memory(v)) is None:
             return None
-        elif not data.flags.c_contiguous:
-            view = data
-            if data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2]):  # transposed
-                data = HOST.as_array(data)
-        arrays.append(data)
-        views.append(view)
+        elif not array.flags.c_contiguous:
+            has_gaps, view = True, array
+            if array.nbytes >= TILED and array.ndim > 1 and abs(array.strides[-1]) > abs(array.strides[-2]):  # transposed
+                array = HOST.as_array(array)
+        found.append(_Operand(v, array, view))
     # operands without gaps are read where they are in every mode, and may wait to be fused
-    if not any(v is not None for v in views):
+    if not has_gaps:
         return None
-    waiting = _waiting(op, operands, arrays, views, is_pending)
-    if waiting is not None or is_pending:
-        return waiting
+    if _is_worth_waiting(op, found, is_pending) and (waiting := _contents(found)) is not None:
+        contents, shown = waiting
+        return defer(op.bind(), contents, CPU, shown=shown)[0]
+    if is_pending:
+        return None
     try:
-        found = HOST.quick(_in_row_major_order(op), *arrays)
+        result = HOST.quick(_in_row_major_order(op), *[o.array for o in found])
     except unless_signalled(Exception):  # whatever it is, `invoke` raises an error that says what to do, or finds a way
         return None
     COUNTERS.inline += 1
-    return content(found, CPU)
+    return content(result, CPU)
 
 
 def _is_pending(array: ndarray) -> bool:
-    """Whether the content that an array has or shows waits in a window, unrecorded."""
+    """Whether the content that an array has or shows waits in a window of the CPU, unrecorded."""
     v = content_of(array if array._held is not None else array._base)
-    return v.__class__ is Value and v.data is None and not is_tracked(v)
+    return v.__class__ is Value and v.data is None and v.device is CPU and not is_tracked(v)
 
 
-def _waiting(op: Op, operands: Sequence[Any], arrays: Sequence[Any], views: Sequence[np.ndarray | None], is_pending: bool) -> Value | None:
-    """The result of an operation that waits, and whose program reads the views with gaps in place; None if it should run now.
+def _is_worth_waiting(op: Op, operands: Sequence[_Operand], is_pending: bool) -> bool:
+    """Whether an operation should wait: it is large or an operand waits, its site has issued one like it, and it cannot fail later."""
+    arrays = [o.given for o in operands if o.given.__class__ not in NUMBERS]
+    shape = max([a.shape for a in arrays], key=prod)  # about that of the result
+    if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(prod(shape)) or site_runs_inline())):
+        return False
+    dtype = promote(*[a._dtype for a in arrays], "weaki")
+    # NumPy looks at negative exponents, and at integers out of range
+    if dtype in INTEGERS and (op.python == "pow" or not all(holds(dtype, o.given) for o in operands if o.given.__class__ is int)):
+        return False
+    return notes_same_shape(shape)
 
-    Its node is that of an operation on arrays of the views' shapes: windows that read other parts have the same program.
 
-    Parameters
-    ----------
-    operands, arrays
-        Arrays or numbers, and what NumPy would read in their place; None for those that wait.
-    views
-        For operands with gaps NumPy's view of them, which a transposed one's array is a copy of; None for others.
-    is_pending
-        Whether an operand waits.
+def _contents(operands: Sequence[_Operand]) -> tuple[list[Any], list[Value]] | None:
+    """The operands of an operation that waits, and the Values that its views show parts of; None if an operand must be read now.
+
+    A view is an input of the window like an array of its shape, so windows that read other parts have the same program.
     """
-    shape: tuple[int, ...] = ()
     contents: list[Any] = []
     shown: list[Value] = []
-    for v, data, view in zip(operands, arrays, views, strict=True):
-        if v.__class__ in NUMBERS:
-            contents.append(v)
-            continue
-        if v.size >= prod(shape):
-            shape = v.shape
-        if view is None:
-            of = v._capture()
+    for given, array, view in operands:
+        of: Any = None
+        if given.__class__ in NUMBERS:
+            contents.append(given)
+        elif view is None:
+            of = given._capture()
             contents.append(of)
-        elif data is not view:
-            contents.append(Value(data))
-            continue
+        elif array is not view:
+            contents.append(Value(array))
         else:
-            of: Any = content_of(v._base) if v._held is None else None
-            if of.__class__ is not Value or v._gradient is not None or not _is_in_order(view):
+            of = content_of(given._base) if given._held is None else None
+            if of.__class__ is not Value or given._gradient is not None or not _is_in_order(view):
                 return None
             shown.append(of)
             contents.append(Value(view, sharing=ALWAYS))
-        if is_exposed(of):  # it may be written at any time, so it is read now
+        if of is not None and is_exposed(of):  # it may be written at any time
             return None
-    runs_now = not is_pending and (runs_inline(prod(shape)) or site_runs_inline())
-    if runs_now or SETTINGS.engine == "naive" or not repeats_shape(shape):
-        return None
-    return defer(op.bind(), contents, CPU, shown=shown)[0]
+    return contents, shown
 
 
 def _is_in_order(data: np.ndarray) -> bool:

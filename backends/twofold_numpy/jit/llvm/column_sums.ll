@@ -1,6 +1,6 @@
 ; Sums of an array (outer, n, inner) over its middle axis, each added in order, to (outer, inner). A vector of sums stays in a register while
-; the terms of a chunk of rows are added, of about $CHUNK bytes. These stay in cache from one vector to the next, which shares their cache lines,
-; and lie on few pages. Those of the next chunk are fetched meanwhile.
+; the terms of a chunk of rows are added, of about $CHUNK bytes. The chunk lies on few pages and stays in cache until its last vector is
+; added: a cache line may hold several. What lies as many bytes ahead is fetched meanwhile.
 declare ptr @PyLong_FromSsize_t(i64)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
