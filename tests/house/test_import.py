@@ -109,6 +109,15 @@ def test_a_launcher_loads_neither_arrays_nor_symbols():
     )
 
 
+def test_a_script_of_numpys_loads_no_engine(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import numpy as np\nprint(np.ones(3).sum())\n")
+    modules_of(
+        HELP.format(words=["run", "--numpy", str(script)]) + "assert 'twofold.numpy_folding.face' in loaded\n"
+        "assert not loaded & {'twofold.imperative.array', 'twofold.graph.ir', 'twofold.ops', 'llvmlite'}, loaded"
+    )
+
+
 @pytest.mark.parametrize("name", ["twofold.nothing", "twofold.np.nothing", "twofold.np.lib.nothing", "twofold.np.arange"])
 def test_other_submodules_are_not_found(name):
     with pytest.raises(ModuleNotFoundError, match=f"'{name}'"):

@@ -24,6 +24,7 @@ from ..imperative.cell import is_view
 from ..imperative.guards import apart
 from ..imperative.tape import tls
 from ..imperative.trace import is_followed
+from ..named_out import naming_out
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from ..suggestions import missing_name
@@ -175,7 +176,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     """A NumPy function wrapped for our arrays."""
     name = function.__name__
     writes = 0 if name in WRITES_FIRST else None
-    with_out = host_calls.naming_out(function)
+    with_out = naming_out(function)
 
     @wraps(function, updated=())
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:

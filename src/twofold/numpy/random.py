@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import first_by_position, naming_out
+from ..calls.host_calls import first_by_position
 from ..errors import OperatorError
 from ..imperative.array import Array
 from ..imperative.trace import is_followed, runs_again
+from ..named_out import naming_out
 from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import naming_out
 from ..device import ENTERED, Device
+from ..named_out import naming_out
 from . import buffers, flat, folding_operators, methods  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
