@@ -165,6 +165,15 @@ def test_numbers_beside_parts_are_numpys(text, dtype):
             numpy.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("other", "result"), [("float16", "float32"), ("int64", "float64"), ("bfloat16", "bfloat16")])
+def test_parts_of_bfloat16_beside_others(other, result):
+    x, y = np.ones((SIZE, SIZE), dtype="bfloat16"), np.ones((SIZE, SIZE), dtype=other)
+    for _ in range(3):
+        found = x[:, 1:] + y[:, 1:]
+        assert found.dtype == result
+        assert float(found.max()) == 2
+
+
 def test_a_part_has_its_elements_of_when_the_operation_was_issued():
     x, ours = given()
     old = x[:, 1:] * 2.0 + 1.0

@@ -11,6 +11,7 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS, holds, promote
+from ..errors import DTypeError
 from ..imperative.cell import ALWAYS, HOST, Content, Value, content_of
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import defer
@@ -122,7 +123,10 @@ def _is_worth_waiting(op: Op, operands: Sequence[_Operand], is_pending: bool) ->
     shape = max([a.shape for a in arrays], key=prod)  # about that of the result
     if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(prod(shape)) or site_runs_inline())):
         return False
-    dtype = promote(*[a._dtype for a in arrays], "weaki")
+    try:
+        dtype = promote(*[a._dtype for a in arrays], "weaki")
+    except DTypeError:  # NumPy finds one of its own for bfloat16 beside others
+        return False
     # NumPy looks at negative exponents, and at integers out of range
     if dtype in INTEGERS and (op.python == "pow" or not all(holds(dtype, o.given) for o in operands if o.given.__class__ is int)):
         return False
