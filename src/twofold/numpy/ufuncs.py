@@ -15,6 +15,7 @@ from ..errors import DTypeError, ParameterError, UnsupportedDType
 from ..imperative.cell import HOST, Value, is_view, wrap
 from ..imperative.concurrent_writes import written_in_place
 from ..imperative.invoke import host_of
+from ..imperative.transfer import store
 from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef import OPS, Op, broadcast_shapes
@@ -322,7 +323,7 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
         )
     is_alike = out._dtype == result._dtype and out.shape == result.shape != () and out.context is result.context
     if is_new and is_alike and not is_view(out) and not is_view(result):
-        out._rebind(result._held)
+        store(out, result._held)
     else:
         out[...] = result
     return out
