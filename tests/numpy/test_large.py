@@ -136,9 +136,32 @@ def test_chains_wait_however_often_they_run(values):
     assert COUNTERS.inline == 0
 
 
+def test_few_simple_operations_that_spare_little_stop_waiting(values):
+    x, both = np.array(values), np.array(values > 0.0)
+    much = np.array(numpy.tile(values, 40))
+    much_of_both = np.array(numpy.tile(values > 0.0, 40))
+
+    def between(x, m):
+        return m & (x < 0.5)
+
+    COUNTERS.reset()
+    for _ in range(3 * ALONE):
+        y = between(x, both)
+        numpy.testing.assert_array_equal(y.asnumpy(), (values > 0.0) & (values < 0.5))
+    assert COUNTERS.windows == ALONE
+    COUNTERS.reset()
+    y = between(much, much_of_both)
+    numpy.testing.assert_array_equal(y.asnumpy(), numpy.tile((values > 0.0) & (values < 0.5), 40))
+    assert COUNTERS.fused == 2  # what was counted for arrays of moderate size says nothing of larger ones
+
+
 @pytest.mark.parametrize(
-    "text", ["x + y", "x.sum()", "np.exp(x)", "x.astype('float32')", "np.where(x > y, x, y)", "x.sum(0)", "np.sqrt(x)"]
-)
+    "text",
+    [
+        "x + y", "x.sum()", "np.exp(x)", "x.astype('float32')", "np.where(x > y, x, y)", "x.sum(0)", "np.sqrt(x)", "x ** 2",
+        "(x > y).any()",
+    ],
+)  # fmt: skip
 def test_results_are_the_same_before_and_after_a_site_stops_waiting(values, text):
     env = {"np": np, "x": np.array(values), "y": np.array(values[::-1].copy())}
     code = compile(text, "<text>", "eval")

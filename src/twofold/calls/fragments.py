@@ -180,9 +180,11 @@ def return_of_value_and_number(self, other, a, kind):
     entry_a = a.entry
     # Unrecorded, as for two arrays. Squares of bools and complex numbers are another operator, which the general path calls.
     if (tape is None or not has_gradient(entry_a)) and (not powers or other != 2 or a.type[1] not in SQUARED):
-        if (runs_now and a.device is CPU and (v := now(fn, in_order(a.data, other))) is not None) or (
-            not alone and (v := join(typed, in_order(a, number(other)))) is not None
-        ):
+        if (
+            (runs_now and a.device is CPU and (v := now(fn, in_order(a.data, other))) is not None)
+            # as in `run_number`: a program multiplies, too
+            or (powers and not reverse and other == 2 and kind is int and a.device is CPU and (v := now(squared, (a.data,))) is not None)
+        ) or (not alone and (v := join(typed, in_order(a, number(other)))) is not None):
             return_joined(v)
     elif (
         tape is not None

@@ -239,9 +239,14 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
     if site is None:
         return None
     for data in operands:
-        # a pending operand must be computed first; a very large one takes less time in a program that runs on several threads
-        if data is None or (data.__class__ is PLAIN and data.nbytes > DIRECT):
+        if data is None:  # a pending operand must be computed first
             return None
+        if data.__class__ is PLAIN:
+            if data.nbytes > site.nbytes:  # so much larger that waiting may pay here
+                site.alone = 0
+                return None
+            if data.nbytes > DIRECT:  # takes less time in a program that runs on several threads
+                return None
     try:
         found = HOST.quick(function, *operands)
     except unless_signalled(Exception):  # `invoke` repeats the operation: it succeeds, or raises an error that says what to do

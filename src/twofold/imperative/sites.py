@@ -1,8 +1,9 @@
 """Sites: the instructions of the user's program that issue operations. Counts, never clocks, decide whether a site's operations wait.
 
-An operation waits in a window so that others can join it. Where each result is read immediately, nothing ever joins: the window costs
-some 20 µs and gains nothing. After `ALONE` such windows the site's operations run immediately, as long as their operands are ready.
-Every `PROBE`-th of them waits again. If something joins it, the site waits as before.
+An operation waits in a window so that others can join it. A window costs some 30 µs. Where each result is read immediately, nothing ever
+joins and the window gains nothing; where only few simple operations on arrays of moderate size join, it gains less than it costs. After
+`ALONE` such windows the site's operations run immediately, as long as their operands are ready and not larger than those arrays. Every
+`PROBE`-th of them waits again. If that window pays, the site waits as before.
 
 An operation on parts with gaps, ``x[:, 1:] - x[:, :-1]``, waits only if the site's last one had the same shape. NumPy reads such parts
 where they are, and where each has another shape, each window would need a program of its own.
@@ -16,24 +17,26 @@ from ..assembly import fragment
 from ..instructions import ByInstruction, InstructionSite
 from ..origin import frame_of_user
 
-#: Windows with a single operation after which a site stops waiting, and immediate operations after which one operation waits again.
+#: Windows that did not pay after which a site stops waiting, and immediate operations after which one operation waits again.
 ALONE, PROBE = 4, 64
 
 
 class Site(InstructionSite):
-    """An instruction. ``alone`` counts successive windows whose only operation was issued here.
+    """An instruction. ``alone`` counts successive windows that did not pay, with an operation issued here.
 
     Attributes
     ----------
     inline
         Number of operations that have run inline since the last one that waited.
+    nbytes
+        The largest total of arrays in one of these windows, in bytes. How an operation on a larger array runs is not known.
     """
 
-    __slots__ = ("inline",)
+    __slots__ = ("inline", "nbytes")
 
     def __init__(self, code: CodeType, instruction: int) -> None:
         super().__init__(code, instruction)
-        self.inline = 0
+        self.inline = self.nbytes = 0
 
 
 class PartSite(InstructionSite):
@@ -70,24 +73,20 @@ def _counted() -> bool:
     return True
 
 
-def count_window(issued: Iterable[tuple[object, CodeType, int]], is_single: bool) -> None:
-    """Count a window that has run.
+def count_unpaid(issued: Iterable[tuple[object, CodeType, int]], nbytes: int) -> None:
+    """Count a window that has spared less time than it costs, by its operations (`Window.issued`) and the bytes of its arrays."""
+    for code, instruction in dict.fromkeys([(code, instruction) for _, code, instruction in issued]):
+        site = SITES.of(code, instruction, partial(Site, code, instruction))
+        site.alone += 1
+        site.inline = 0
+        site.nbytes = max(site.nbytes, nbytes)
 
-    Parameters
-    ----------
-    issued
-        Its operations, as in `Window.issued`.
-    is_single
-        Whether the window has a single operation.
-    """
+
+def count_paid(issued: Iterable[tuple[object, CodeType, int]]) -> None:
+    """Count a window that has paid: its sites wait again, until the next run of windows that do not pay."""
     for _, code, instruction in issued:
-        if is_single:
-            site = SITES.of(code, instruction, partial(Site, code, instruction))
-            site.alone += 1
-            site.inline = 0
-        # another operation has joined this one: the site waits again, until the next run of windows with a single operation
-        elif (site := SITES.get((id(code), instruction))) is not None:
-            site.alone = site.inline = 0
+        if (site := SITES.get((id(code), instruction))) is not None:
+            site.alone = site.inline = site.nbytes = 0
 
 
 def notes_same_shape(shape: tuple[int, ...]) -> bool:

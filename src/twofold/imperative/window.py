@@ -36,7 +36,7 @@ from .failure import Data, Issued, name_origin, salvaged
 from .residuals import cache_of
 from .room import ROOM, room_of
 from .scalars import Scalar, scalar_node
-from .sites import count_window
+from .sites import SITES, count_paid, count_unpaid
 from .tape import Tape, TapeEntry
 from .user_function import UserFunction
 from .window_program import StageRunner, program_key, program_of, replacing
@@ -230,8 +230,6 @@ class Window(Task):
         """The task's function."""
         live, wanted, dead = self.work
         self.work = None
-        if live:
-            count_window(self.issued, len(self.issued) == 1)
         try:
             try:
                 if live and LISTENERS:
@@ -421,6 +419,11 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
     found = PROGRAMS.get_or(key, partial(program_of, w, wanted, dead))
     program = found.program
     arrays = list(map(w.data.__getitem__, found.reads))
+    if found.pays or (w.tape and len(w.issued) > 1):  # what is recorded is read by a backward, which may join
+        if SITES:
+            count_paid(w.issued)
+    else:
+        count_unpaid(w.issued, found.nbytes)
     if w.device.is_host:
         results = program.run(arrays) if w.stages is None else found.run_in_stages(w.stages, arrays, live)
     else:

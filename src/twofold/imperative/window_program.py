@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..assembly import fragment
-from ..backend.kernel import Array
+from ..backend.kernel import SIMPLE, Array, KernelStep
 from ..backend.loader import backend_for
 from ..device import Device
-from ..graph.ir import Node, leaf, leaves_of, post_order
+from ..graph.ir import Application, Node, leaf, leaves_of, post_order
 from ..graph.rewrite import substitute
 from ..program.cache import CacheEntry
 from ..program.compile import Program
@@ -18,6 +18,7 @@ from ..program.profiling import Title
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
 from .failure import Data
+from .guards import runs_inline
 
 
 class StageRunner(Protocol):
@@ -54,12 +55,18 @@ class WindowProgram(CacheEntry):
         For each live Value, its result and whether others have it too.
     fused
         Number of operations in its kernels.
+    pays
+        Whether the window spares more time than it costs.
+    nbytes
+        Bytes of its inputs and results.
     """
 
     program: Program
     reads: list[Node]
     where: list[tuple[int, bool]]
     fused: int
+    pays: bool
+    nbytes: int
 
     def run_in_stages(self, stages: StageRunner, arrays: Sequence[Array], live: Sequence[Value]) -> list[Array]:
         """The results, some of which ``stages`` hands to their Values before the others."""
@@ -110,4 +117,34 @@ def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) ->
         COUNTERS.resized += 1
     else:
         COUNTERS.compiled += 1
-    return WindowProgram(program, [own[n] for n in leaves], where, sum(len(k.steps) for k in program.kernels))
+    fused = [step for k in program.kernels for step in k.steps]
+    pays = not w.device.is_host or _pays(held, outputs, fused)
+    return WindowProgram(program, [own[n] for n in leaves], where, len(fused), pays, sum(n.nbytes for n in held))
+
+
+#: A window pays from so many bytes of intermediate results on, and if it has several operations, from so many bytes of all results.
+SPARED, SEVERAL = 1 << 19, 1 << 22
+
+
+def _pays(held: Sequence[Node], outputs: Sequence[Node], fused: Sequence[KernelStep]) -> bool:
+    """Whether a window on a host spares more time than it costs, some 30 µs.
+
+    A single operation spares nothing. Several simple ones spare writing and reading their intermediate results; NumPy spares a part of
+    that too, as it writes the result of ``(x + y) * 2.0`` over the sum. Kernels of other element-wise operations are faster than NumPy's
+    functions. What a reduction takes is the same in a window.
+
+    Parameters
+    ----------
+    held, outputs
+        The nodes of its operations, and those of its live results.
+    fused
+        The steps of its kernels.
+    """
+    if any(step.op not in SIMPLE and not step.row for step in fused):
+        return True
+    operations = [n for n in held if isinstance(n, Application)]
+    several = len(operations) > 1
+    if several and any(not n.bound_op.op.elementwise and not runs_inline(n.size) for n in operations):
+        return True
+    results, stored = sum(n.nbytes for n in operations), sum(n.nbytes for n in outputs)
+    return results - stored >= SPARED or (several and results >= SEVERAL)
