@@ -13,8 +13,9 @@ from ..assembly import fragment
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..imperative.cell import PLAIN, Value, content_of, wrap
-from ..imperative.deferral import join, now
+from ..imperative.deferral import join, now, now_by_program
 from ..imperative.guards import has_gradient, is_plain, is_replaced, is_watched
+from ..imperative.sites import SITES
 from ..imperative.storage import applied
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS
@@ -173,7 +174,7 @@ def unary(self):
         tape = tls.tape
         entry_a = a.entry
         if tape is None or not has_gradient(entry_a):
-            if (runs_now and a.device is CPU and (v := now(fn, (a.data,))) is not None) or (
+            if (SITES and a.device is CPU and (v := now(fn, (a.data,)) if runs_now else now_by_program(bound_op, a.data)) is not None) or (
                 not alone and (v := join(typed, (a,))) is not None
             ):
                 return_joined(v)

@@ -21,13 +21,14 @@ from ..graph.ir import Application, Leaf, Node
 from ..graph.tables import bound_tables
 from ..opdef import BoundOp
 from ..origin import INSIDE, frame_of_user
+from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
 from .dispatch import is_ready, joined_device
 from .guards import plain_or_value
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
-from .sites import SITES, inline_site
+from .sites import SITES, Site, are_of_site, inline_site
 from .tape import Tape, TapeEntry
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, result_of
 
@@ -200,7 +201,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     user = _getframe(2)
     if INSIDE.get(user.f_globals.get("__name__"), True):
         user = frame_of_user(2)
-    if SITES and inline_site(user) is not None and is_ready(values):
+    if SITES and (site := inline_site(user)) is not None and is_ready(values) and are_of_site(values, site):
         return None
     w = HERE.by_device.get(device.serial)
     if w is None or is_closed(w) or is_full(w):
@@ -218,6 +219,24 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     return out
 
 
+@fragment
+def site_of_caller() -> Site | None:
+    """The site of the user's code that has called generated code, if operations do not wait there (see `sites`)."""
+    user = _getframe(2)
+    if INSIDE.get(user.f_globals.get("__name__"), True):
+        user = frame_of_user(2)
+    return inline_site(user)
+
+
+@fragment
+def fits(data: Any, site: Site) -> bool:
+    """Whether an operation on an array runs at once at a site: it is not so much larger that waiting may pay, nor very large.
+
+    A very large array takes less time in a program that runs on several threads.
+    """
+    return data.nbytes <= site.nbytes and data.nbytes <= DIRECT
+
+
 @inlined
 def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | None:
     """The result of a function of the host library, at a site whose operations do not wait (see `sites`). Called by generated code.
@@ -232,26 +251,39 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
     Content or None
         None if the operation may wait, an operand is pending or very large, or the function refuses the operands.
     """
-    user = _getframe(2)
-    if INSIDE.get(user.f_globals.get("__name__"), True):
-        user = frame_of_user(2)
-    site = inline_site(user)
+    site = site_of_caller()
     if site is None:
         return None
     for data in operands:
         if data is None:  # a pending operand must be computed first
             return None
-        if data.__class__ is PLAIN:
-            if data.nbytes > site.nbytes:  # so much larger that waiting may pay here
-                site.alone = 0
-                return None
-            if data.nbytes > DIRECT:  # takes less time in a program that runs on several threads
-                return None
+        if data.__class__ is PLAIN and not fits(data, site):
+            return None
     try:
         found = HOST.quick(function, *operands)
     except unless_signalled(Exception):  # `invoke` repeats the operation: it succeeds, or raises an error that says what to do
         return None
     if found.__class__ is not PLAIN:
+        return None
+    site.inline += 1
+    COUNTERS.inline += 1
+    return plain_or_value(found)
+
+
+@inlined
+def now_by_program(bound_op: BoundOp, data: Any) -> Content | None:
+    """The same of an operator of one operand whose bits are not those of NumPy's function: by its program, if that is known."""
+    site = site_of_caller()
+    if site is None or data.__class__ is not PLAIN or LISTENERS:
+        return None
+    program = bound_op.inline.get((data.shape, data.dtype))
+    if program is None:
+        return None
+    if not fits(data, site):
+        return None
+    try:
+        [found] = HOST.quick(program.function, [data])
+    except unless_signalled(Exception):
         return None
     site.inline += 1
     COUNTERS.inline += 1

@@ -200,11 +200,11 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     # an operation on cpu(0) that might wait runs immediately if its operands are ready and its site does not wait
     may_run = where is CPU and ready and found is None and not LISTENERS
     if mode is ExecutionMode.DEFERRED:
-        if may_run and site_runs_inline():
+        if may_run and site_runs_inline(contents):
             return _inline(bound_op, contents, where)
         return [*defer(bound_op, _captured(args, contents), where)]
     assert tape is not None
-    inline = mode is ExecutionMode.RECORDED_DEFERRED and may_run and site_runs_inline()
+    inline = mode is ExecutionMode.RECORDED_DEFERRED and may_run and site_runs_inline(contents)
     # how it would run if its results turned out to be large
     later = execution_mode(where, tracked=True, lazy=True, exposed=exposed, inline=inline or op.dynamic_shape)
     may_wait = later is ExecutionMode.RECORDED_DEFERRED
@@ -267,7 +267,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content]
         is_large
         and not bound_op.op.execution.alone
         and (waits_from == 1 or not runs_inline(found.largest))
-        and (LISTENERS or not site_runs_inline())
+        and (LISTENERS or not site_runs_inline(arrays))
     ):
         return WAITS
     COUNTERS.inline += 1

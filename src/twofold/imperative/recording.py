@@ -142,7 +142,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     cache = node.cache
     if cache is None or cache.again is None or LISTENERS or (tape.device is not CPU and tape.device is not None):
         return None
-    if not runs_inline(cache.largest) and not site_runs_inline():
+    if not runs_inline(cache.largest) and not site_runs_inline(contents):
         return None
     COUNTERS.recorded += 1
     tape.device, tape.whole = CPU, False

@@ -12,10 +12,12 @@ where they are, and where each has another shape, each window would need a progr
 from collections.abc import Iterable
 from functools import partial
 from types import CodeType, FrameType
+from typing import Any
 
 from ..assembly import fragment
 from ..instructions import ByInstruction, InstructionSite
 from ..origin import frame_of_user
+from .cell import PLAIN, Value
 
 #: Windows that did not pay after which a site stops waiting, and immediate operations after which one operation waits again.
 ALONE, PROBE = 4, 64
@@ -60,16 +62,26 @@ def inline_site(user: FrameType) -> Site | None:
 
 
 @fragment
-def site_runs_inline() -> bool:
+def site_runs_inline(operands: Iterable[object]) -> bool:
     """Whether the operation being issued runs immediately, by the counts of its site, and count it. Its operands must be ready."""
-    return _counted() if SITES else False  # without sites, as in a program whose windows all have several operations, without a call
+    # without sites, as in a program whose windows all have several operations, without a call
+    return _counted(operands) if SITES else False
 
 
-def _counted() -> bool:
+def _counted(operands: Iterable[object]) -> bool:
     site = inline_site(frame_of_user(1))
-    if site is None:
+    if site is None or not are_of_site(operands, site):
         return False
     site.inline += 1
+    return True
+
+
+def are_of_site(operands: Iterable[Any], site: Site) -> bool:
+    """Whether what is known of a site holds for operands that are ready: they are not larger than those of its windows."""
+    for v in operands:
+        data = v.data if isinstance(v, Value) else v
+        if data.__class__ is PLAIN and data.nbytes > site.nbytes:
+            return False
     return True
 
 

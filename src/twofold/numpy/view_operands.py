@@ -121,7 +121,7 @@ def _is_worth_waiting(op: Op, operands: Sequence[_Operand], is_pending: bool) ->
     """Whether an operation should wait: it is large or an operand waits, its site has issued one like it, and it cannot fail later."""
     arrays = [o.given for o in operands if o.given.__class__ not in NUMBERS]
     shape = max([a.shape for a in arrays], key=prod)  # about that of the result
-    if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(prod(shape)) or site_runs_inline())):
+    if SETTINGS.engine == "naive" or (not is_pending and (runs_inline(prod(shape)) or site_runs_inline([o.array for o in operands]))):
         return False
     try:
         dtype = promote(*[a._dtype for a in arrays], "weaki")
