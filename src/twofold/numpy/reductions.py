@@ -27,7 +27,6 @@ from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named
 from ..ops import primitive_reduce, primitive_shape
-from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
@@ -59,15 +58,21 @@ def reducer(op: Op, to_places: bool = False) -> Callable[..., ndarray]:
             bound_op = bound_ops[key] = op.bind(axis=axis, keepdims=keepdims, **params)
         result = new(ndarray)  # as `wrap` does, without its frame
         v: Any = x._held
-        if v.__class__ is Value and (op.primitive or x._dtype in ("float32", "float64")) and (data := _inline_operand(v)) is not None:
-            function = functions.get(key)
-            if function is None:
-                # a mean's rule on arrays of these dtypes: for others it depends on what Python's numbers are taken for
-                rule = getattr(HOST.xp, op.name) if op.primitive else partial(op.rule, namespace_of(HOST))
-                function = functions[key] = partial(rule, axis=axis, keepdims=keepdims, **params)
+        if v.__class__ is Value and (data := _inline_operand(v)) is not None:
             try:
-                result._held = content(HOST.as_array(HOST.quick(function, data)), CPU)
-                return result
+                if op.primitive:
+                    function = functions.get(key)
+                    if function is None:
+                        function = functions[key] = partial(getattr(HOST.xp, op.name), axis=axis, keepdims=keepdims, **params)
+                    result._held = content(HOST.as_array(HOST.quick(function, data)), CPU)
+                    COUNTERS.inline += 1
+                    return result
+                program = bound_op.inline.get((data.shape, data.dtype))  # `invoke` makes it at the second use
+                if program is not None:
+                    [found] = HOST.quick(program.function, [data])
+                    result._held = content(found, CPU)
+                    COUNTERS.inline += 1
+                    return result
             except unless_signalled(Exception):  # `invoke` finds a result, or raises an error that says what to do
                 pass
         result._held = invoke(bound_op, (x,))[0]
@@ -84,7 +89,6 @@ def _inline_operand(v: Value) -> np.ndarray | None:
     data = v.data
     if data.__class__ is not PLAIN or data.nbytes > DIRECT or v.device is not CPU or LISTENERS or is_tracked(v):
         return None
-    COUNTERS.inline += 1
     return data
 
 
