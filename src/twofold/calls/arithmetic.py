@@ -23,15 +23,18 @@ from ..signal_handlers import unless_signalled
 from .contents import (
     cls,
     content,
+    contiguous,
     element,
     elements,
     is_numpys,
     legacy,
     native,
+    part,
     quick,
     return_array,
     return_element,
     return_result,
+    return_small,
     scalar_of,
 )
 from .fragments import (
@@ -59,6 +62,7 @@ from .fragments import (
     run,
     run_number,
     runs_now,
+    squared,
     takes_numbers,
     typed,
     view_product,
@@ -104,6 +108,24 @@ def return_product_of_view(x, y, swapped):
                 return_result(v)
             except unless_signalled(RECOVERABLE):
                 pass
+
+
+@fragment
+def return_of_parts(self, other, a, b, kind):
+    """Return the result of operands of which one or two are parts with gaps: NumPy reads them where they are, with the same bits."""
+    p = part(self) if a is None else a
+    q = None
+    if kind is cls:
+        q = part(other) if b is None else b
+    elif takes_numbers and (kind is float or kind is int):
+        q = other
+    if p.__class__ is PLAIN and q is not None and q.__class__ is not Value and (not powers or p.dtype is not BOOL):
+        try:
+            v = squared(p) if powers else fn(q, p) if reverse else fn(p, q)
+        except unless_signalled(RECOVERABLE):
+            v = None
+        if v.__class__ is PLAIN and v.flags.c_contiguous:
+            return_small(v)
 
 
 # ---------------------------------------------------------------------------------------------------------- templates
@@ -156,6 +178,8 @@ def binary(self, other):
     # Lists, NumPy's arrays and objects of unknown classes: for NotImplemented, Python calls the other operand's class.
     elif not isinstance(other, operand):
         return general(self, other) if has_general else NotImplemented
+    if (runs_now or (powers and not reverse and kind is int and other == 2)) and (a is None or (kind is cls and b is None)):
+        return_of_parts(self, other, a, b, kind)
     return_general(self, a, other, b, kind)
 
 
@@ -187,6 +211,13 @@ def unary(self):
                 except unless_signalled(RECOVERABLE):
                     return general(self) if has_general else applied(bound_op, (self,))
                 return_recorded(out, node, (entry_a,), (a,), tape)
+    elif not legacy and a is None and (p := part(self)) is not None:
+        try:
+            v = fn(p if runs_now else contiguous(p))  # by NumPy's function, a part read where it is may have other bits
+            if v.flags.c_contiguous:
+                return_small(v)
+        except unless_signalled(RECOVERABLE):
+            pass
     # a view's content has been read above; reading it again might record the read again
     if self._held is None and a.__class__ is Value:
         self = wrap(cls, a)

@@ -49,9 +49,31 @@ def content(x) -> Any:
     ):
         if a.ndim > 1 if exact else a.ndim:  # NumPy's `ascontiguousarray` would give an array without axes one
             a = contiguous(a)
+    elif a is not None and whole.__class__ is PLAIN:  # a larger part of a small array
+        if not a.flags.c_contiguous:
+            a = None
     else:
         a = x._operand
     return a
+
+
+@fragment
+def part(x) -> Any:
+    """NumPy's view of a part with gaps of a small array, for which `content` has given None; None if its axes may have another order."""
+    return (
+        gappy
+        if x._of.__class__ is PLAIN
+        and x._steps is None
+        and ((gappy := x._seen).ndim < 2 or abs(gappy.strides[-1]) <= abs(gappy.strides[-2]))
+        and gappy.dtype is not BFLOAT16
+        else None
+    )
+
+
+@fragment
+def packed(x, a) -> Any:
+    """The content ``a`` of an array, or a copy of a part for which it is None."""
+    return contiguous(found) if a is None and (found := part(x)) is not None else a
 
 
 @fragment

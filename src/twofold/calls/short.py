@@ -20,7 +20,7 @@ from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import BFLOAT16, cls, content, contiguous, element, is_numpys, new_array, return_element, return_result, return_small
+from .contents import BFLOAT16, cls, content, contiguous, element, is_numpys, new_array, packed, return_element, return_result, return_small
 from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
@@ -116,6 +116,7 @@ def return_unless_taken(a, args, options, first):
                     return general(*args, **options)
                 return at_length(general, numpys, args, options)
             a = content(x)
+            a = packed(x, a)
             if a.__class__ is not PLAIN or a.dtype is BFLOAT16:
                 return at_length(general, numpys, args, options)
         elif a.dtype is BFLOAT16:
@@ -227,6 +228,7 @@ def reduction(a, axis=None, *more, out=None, keepdims=False, **options):
             if m.__class__ is PLAIN and m.ndim == 2 and axis in OTHER_AXIS and m.dtype is not BFLOAT16:
                 v = reduce(m, OTHER_AXIS[axis])  # that of the matrix along its other axis, as by `reductions._below`
                 return_result(v)
+        v = packed(a, v)
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
             try:
                 if out is not None:
@@ -320,6 +322,7 @@ def places(a, *more, **options):
     kind = a.__class__
     if is_at_hand(a, kind) and is_alone(more, options):
         v = content(a)
+        v = packed(a, v)
         if v.__class__ is PLAIN and v.ndim:
             found = []
             for r in v.nonzero():

@@ -10,7 +10,7 @@ from ..dtype import NUMPY
 from ..imperative.cell import PLAIN
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import BFLOAT16, cls, content, contiguous, is_numpys, return_result, return_small
+from .contents import BFLOAT16, cls, content, contiguous, is_numpys, packed, return_result, return_small
 from .short import MACHINE_CODE, REFUSED, device_is_chosen, general, is_alone, memory, numpys, ready_parts
 
 #: `contracted`: the sum of products by subscripts of several of NumPy's arrays.
@@ -32,6 +32,7 @@ def norm(x, ord=None, axis=None, *more, **options):
         v = x
         if kind is cls:
             v = content(x)
+            v = packed(x, v)
         elif not is_numpys(x, kind) or device_is_chosen():
             return general(x, ord, axis)
         if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE and (axis is None or v.ndim):

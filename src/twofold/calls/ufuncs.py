@@ -9,7 +9,7 @@ from ..assembly import FREE, Function, fragment
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import BFLOAT16, cls, content, element, is_numpys, native, new_array, return_result
+from .contents import BFLOAT16, cls, content, element, is_numpys, native, new_array, packed, return_result
 from .short import REFUSED, device_is_chosen, general, numpys, return_kept
 
 #: The operator's function for contents of any kind.
@@ -33,6 +33,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
                 x = new_array()
                 x._held = a
             return function(x)
+        a = packed(x, a)
     elif kind is element:
         a = x._raw
     elif kind in native and out is None and not device_is_chosen():
@@ -74,6 +75,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
             # a ufunc raises for an operand of an unknown class, where an operator lets Python ask that class
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
+        a = packed(x, a)
     # 2. It is a scalar. With a Python number the result may belong on the current device, which a ``with`` block has changed.
     elif kind is element:
         a = x._raw
@@ -93,6 +95,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     kind = y.__class__
     if kind is cls:
         b = content(y)
+        b = packed(y, b)
     elif kind is element:
         b = y._raw
     elif kind is float or kind is int or kind in native or is_numpys(y, kind):
