@@ -504,3 +504,18 @@ def test_what_others_read_of_a_large_array_is_not_written():
     memory = numpy.from_dlpack(exported)
     exported[1] = 9.0
     assert memory[1] == 9
+
+
+def test_arrays_that_are_made_without_axes_are_changed_and_results_are_not():
+    made, total = tnp.zeros(()), tnp.ones(200_000).sum()
+    names = {"made": made, "total": total, "x": tnp.ones(3)}
+    assert frames_of("made.__iadd__(x.sum())", names) == []
+    before = made.item()
+    for first in (made.copy(), made.astype("float32"), tnp.array(made), made):
+        same = first
+        same += 1
+        assert (first, same) == (before + 1, before + 1)
+    for first in (total, total.copy(), made.sum()):
+        kept, number = first, first.item()
+        first += 1
+        assert (kept, first) == (number, number + 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import twofold as mx
 import twofold.numpy as np
-from twofold import nd
+from twofold import autograd, nd
 from twofold.errors import ParameterError
 
 from tests.ndarray.test_indexing import array_items
@@ -246,6 +246,63 @@ def test_a_0d_result_is_an_independent_value():
     element = a[2]
     a[2] = 50
     assert (best, total, element) == (6, 7, 2)
+
+
+MADE_WITHOUT_AXES = (
+    "xp.array(1.5)",
+    "xp.array(total)",
+    "xp.array(xp.array(1.5))",
+    "xp.array(2.5).copy()",
+    "xp.array(2.5).astype('float32')",
+    "xp.asarray(3)",
+    "xp.asarray(3, 'float32')",
+    "xp.zeros(())",
+    "xp.ones((), dtype='int8')",
+    "xp.full((), 2)",
+    "xp.full((), total)",
+    "xp.zeros_like(total)",
+    "xp.full_like(3.0, 2)",
+    "xp.copy(total)",
+    "xp.ndarray((), 'int32')",
+)
+
+
+@pytest.mark.parametrize("size", [3, 200_000])
+@pytest.mark.parametrize("text", MADE_WITHOUT_AXES)
+def test_an_array_made_without_axes_is_changed_in_place_as_in_numpy(text, size):
+    found = []
+    for xp in (numpy, np):
+        x = eval(text, {"xp": xp, "total": xp.ones(size).sum()})
+        x.fill(3)
+        same, copied, scalar = x, x.copy(), x[()]
+        x += 4
+        x -= xp.ones(size, "int8").max()
+        x *= xp.asarray(2)
+        assert x is same
+        found.append((x.dtype, x.item(), copied.item(), scalar.item()))
+    assert found[0] == found[1]
+    assert found[0][1:] == (12, 3, 3)
+
+
+def test_a_copy_of_a_total_is_as_immutable_as_the_total():
+    for size in (3, 200_000):
+        total = np.ones(size).sum().copy()
+        before = total
+        total += 1
+        assert (before, total) == (size, size + 1)
+
+
+def test_a_recorded_sum_into_an_array_made_without_axes_has_gradients():
+    x = np.arange(3.0)
+    x.attach_grad()
+    with autograd.record():
+        total = np.zeros(())
+        same = total
+        for _ in range(3):
+            total += (x * x).sum()
+    total.backward()
+    assert same is total
+    assert (total, x.grad.tolist()) == (15, [0, 6, 12])
 
 
 def test_a_0d_view_or_variable_is_written_in_place():

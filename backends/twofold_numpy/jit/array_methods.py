@@ -209,6 +209,7 @@ def _objects(classes: ArrayClasses) -> dict[str, object]:
         "RAVEL": np.ndarray.ravel,
         "REVERSED": classes.axes_reversed,
         "RESHAPED": classes.reshaped,
+        "CHANGEABLE": classes.changeable,
         **{f"{name.upper()}_NAME": sys.intern(name) for name in NAMES},
         "DEVICES": classes.entered,
         "ITERATOR": None,

@@ -83,8 +83,8 @@ class ArrayClasses(NamedTuple):
         NumPy's functions of an array and an axis (None: all of them) by the names of methods.
     scalars
         The classes of NumPy's scalars that are elements.
-    axes_reversed, reshaped
-        What a transposed matrix and a reshaped array have in the slot ``_key``.
+    axes_reversed, reshaped, changeable
+        What a transposed matrix, a reshaped array, and one into which in-place operators write without axes have in the slot ``_key``.
     gaps
         Elements up to which a part is copied, if it has gaps, before it is computed with.
     host
@@ -102,6 +102,7 @@ class ArrayClasses(NamedTuple):
     scalars: frozenset[type]
     axes_reversed: object
     reshaped: object
+    changeable: object
     gaps: int
     host: object
     entered: list[Any]

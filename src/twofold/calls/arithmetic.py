@@ -18,7 +18,7 @@ from ..imperative.guards import has_gradient, is_plain, is_replaced, is_watched
 from ..imperative.sites import SITES
 from ..imperative.storage import applied
 from ..imperative.tape import tls
-from ..imperative.views import AXES_REVERSED, GAPS
+from ..imperative.views import AXES_REVERSED, GAPS, is_changeable
 from ..signal_handlers import unless_signalled
 from .contents import (
     cls,
@@ -300,8 +300,8 @@ def in_place(self, other):
     else:
         of = self._base._held  # see `writes_in_place`
         v = owned(self)
-    # An array without axes is a scalar to NumPy, which cannot be changed; a view of one element can.
-    if v is not None and (self._held is None or v.ndim):
+    # A result without axes is a scalar to NumPy, which cannot be changed; an array that the program has made, or a view, can.
+    if v is not None and (v.ndim or is_changeable(self)):
         kind = other.__class__
         if kind is cls:
             b = content(other)

@@ -12,7 +12,7 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
-from ..imperative.views import GAPS
+from ..imperative.views import CHANGEABLE, GAPS
 
 BFLOAT16 = NUMPY["bfloat16"]
 #: Functions that templates call often, looked up once.
@@ -118,6 +118,8 @@ def return_small(v):
     """Return a new array around a fresh one of NumPy's, of any size."""
     made = new_array()
     made._held = plain_or_value(v)
+    if not v.ndim:
+        made._key = CHANGEABLE
     return made
 
 

@@ -19,7 +19,7 @@ from ..imperative.concurrent_writes import writes_in_place
 from ..imperative.guards import is_replaced, is_watched
 from ..imperative.views import AXES_REVERSED
 from ..signal_handlers import unless_signalled
-from .contents import element
+from .contents import element, elements, return_element
 from .item_fragments import (
     ELLIPSIS,
     INTEGER_SCALARS,
@@ -65,6 +65,9 @@ def getitem(self, key):
         elif kind is tuple:
             return_whole(self, not key)
             return_element_at(v, key, of)
+            if elements and not key and not v.ndim and not is_recorded(of):
+                only = v[key]
+                return_element(only)
             key = key or ELLIPSIS if by_numpy else key  # as the array API has it, `x[()]` is an array, on its device
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:

@@ -17,7 +17,7 @@ from ..dtype import NAME_OF
 from ..imperative.cell import PLAIN
 from ..imperative.guards import is_tracked, plain_or_value
 from ..imperative.tape import tls
-from ..imperative.views import AXES_REVERSED, GAPS
+from ..imperative.views import AXES_REVERSED, CHANGEABLE, GAPS, is_changeable
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import BFLOAT16, cls, content, contiguous, element, is_numpys, new_array, packed, return_element, return_result, return_small
@@ -258,6 +258,8 @@ def copied(a, *more, **options):
             v = numpys(v)
             r = new_array()
             r._held = v
+            if not v.ndim and is_changeable(a):
+                r._key = CHANGEABLE
             return r
     return general(a, *more, **options)
 

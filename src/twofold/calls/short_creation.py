@@ -15,7 +15,7 @@ from ..imperative.guards import is_small
 from ..imperative.tape import tls
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
-from .contents import BFLOAT16, cls, element, is_numpys, return_array, return_element, return_small
+from .contents import BFLOAT16, cls, element, is_numpys, return_element, return_small
 from .short import OWN_OPTIONS, REFUSED, as_numpys, atoms, device_is_chosen, general, is_alone, memory, numpys, ready_parts, return_kept
 
 #: `like`: NumPy's function of shape and dtype.
@@ -35,8 +35,7 @@ def like(a, dtype=None, *more, **options):
                 w = filled(v.shape, v.dtype if dtype is None else dtype)
             except unless_signalled(REFUSED):
                 return general(a, dtype)
-            if w.dtype in NAME_OF:
-                return_array(w)
+            return_kept(w)
     return general(a, dtype, *more, **options)
 
 
@@ -145,7 +144,7 @@ def array(object, dtype=None, *more, copy=True, **options):
             if w.__class__ is PLAIN:
                 if dtype is None:
                     v = w.copy()
-                    return_array(v)
+                    return_small(v)
                 if w.dtype is not BFLOAT16 and not device_is_chosen():
                     return_made(w, object, dtype)
         elif (kind in NUMBERS or is_numpys(object, kind)) and not device_is_chosen():

@@ -24,6 +24,8 @@ from .write import Chain, look, read, read_inline, recorded_part, untracked, wri
 GAPS = 4096
 #: Take the place of the index in a view that is a reshaped array, or an array with its axes reversed.
 RESHAPED, AXES_REVERSED = object(), object()
+#: In the place of the index, in an array that is no view but that a program has made: in-place operators write into it without axes, too.
+CHANGEABLE = object()
 AnyViewable = TypeVar("AnyViewable", bound="Viewable")
 
 
@@ -48,7 +50,7 @@ class Viewable(Cell):
     _seen: Any
     _of: Any
     #: How `items` made the view, until its chain is needed: the array that was indexed, and the index (`RESHAPED` and
-    #: `AXES_REVERSED` are others).
+    #: `AXES_REVERSED` are others). `CHANGEABLE` is the key of some arrays that are no views.
     _under: Any
     _key: object
     _steps: Chain | None
@@ -193,6 +195,19 @@ class Viewable(Cell):
         """The backend's array of a view, for code outside the library."""
         root = self._base._pinned()
         return look(backend_for(device_of(self._base._content)), root, self._chain)
+
+
+@fragment
+def is_changeable(array: Any) -> bool:
+    """Whether in-place operators of ``twofold.np`` write into an array without axes. Results are as immutable as NumPy's scalars."""
+    return array._held is None or getattr(array, "_key", None) is CHANGEABLE
+
+
+def changeable(new: AnyViewable) -> AnyViewable:
+    """A new array, into which in-place operators write even if it has no axes."""
+    if new._held is not None:
+        new._key = CHANGEABLE
+    return new
 
 
 def view_of(cls: type[AnyViewable], cell: Any, chain: Chain) -> AnyViewable:

@@ -3,7 +3,8 @@
 Indexing, operators and other methods are attached by `indexing`, `operators` and `methods`.
 
 Differences from NumPy that follow from using cells: the memory of an array that is not a view is always in row-major order, and NumPy's
-scalars are 0-d arrays here. These behave like scalars: they are hashed and formatted by value, and ``total += x`` creates a new one.
+scalars are 0-d arrays here. These behave like scalars: they are hashed and formatted by value, and ``total += x`` creates a new one,
+except of an array that the program has made without axes (see `views.changeable`).
 """
 
 import math
@@ -25,7 +26,7 @@ from ..imperative.element import Absent, ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.views import ready_memory, view_of
+from ..imperative.views import CHANGEABLE, changeable, ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
@@ -161,11 +162,13 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
             raise DTypeError(f"Cannot cast array data from {self.dtype} to {NUMPY[name]}", f"casting={casting!r}", "allow another casting")
         if name == self._dtype:
             return self.copy() if copy else self
-        return apply_op(primitive_arithmetic.astype, self, cls=ndarray, dtype=name)
+        found = apply_op(primitive_arithmetic.astype, self, cls=ndarray, dtype=name)
+        return changeable(found) if getattr(self, "_key", None) is CHANGEABLE else found
 
     def copy(self, order: Order = "C") -> "ndarray":
         """A copy on the same device, in row-major order; ``order`` has no effect."""
-        return apply_op(primitive_shape.contiguous, self, cls=ndarray)
+        found = apply_op(primitive_shape.contiguous, self, cls=ndarray)
+        return changeable(found) if getattr(self, "_key", None) is CHANGEABLE else found
 
     def flatten(self, order: Order = "C") -> "ndarray":
         """A copy with one axis; ``order`` as in `reshape`."""

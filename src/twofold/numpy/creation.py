@@ -15,7 +15,7 @@ from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
-from ..imperative.views import view_of
+from ..imperative.views import changeable, view_of
 from ..ndarray.new_arrays import allocate, exchanged, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
@@ -104,7 +104,7 @@ def array(
             raise ParameterError("array: a copy is needed", type(object).__name__, "leave copy out")
         if not supported:
             return cast("ndarray", np.array(host, copy=None if fresh else copy, ndmin=ndmin))
-        out = (adopted if fresh else from_host)(ndarray, host, device_of_keywords(device, ctx))
+        out = changeable((adopted if fresh else from_host)(ndarray, host, device_of_keywords(device, ctx)))
     return out if out.ndim >= ndmin else out.reshape((1,) * (ndmin - out.ndim) + out.shape)
 
 
@@ -117,7 +117,7 @@ def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Devic
         raise ParameterError("array: a copy is needed", f"{out._dtype} on {out.context}", "leave copy out")
     out = out.as_in_ctx(where)
     out = out if dtype is None else out.astype(dtype, copy=False)
-    return out.copy() if copy and not fresh else out
+    return changeable(out.copy()) if copy and not fresh else out
 
 
 def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, bool]:
@@ -273,17 +273,17 @@ def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device:
     device, ctx
         The device; the current one if None.
     """
-    return fill(ndarray, shape, 0, _type(dtype, "zeros", shape), device_of_keywords(device, ctx))
+    return changeable(fill(ndarray, shape, 0, _type(dtype, "zeros", shape), device_of_keywords(device, ctx)))
 
 
 def ones(shape: Shape, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """An array of ones; parameters as for `zeros`."""
-    return fill(ndarray, shape, 1, _type(dtype, "ones", shape), device_of_keywords(device, ctx))
+    return changeable(fill(ndarray, shape, 1, _type(dtype, "ones", shape), device_of_keywords(device, ctx)))
 
 
 def empty(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """An uninitialized array; parameters as for `zeros`."""
-    return allocate(ndarray, shape, _type(dtype, "empty", shape), device_of_keywords(device, ctx))
+    return changeable(allocate(ndarray, shape, _type(dtype, "empty", shape), device_of_keywords(device, ctx)))
 
 
 def full(
@@ -293,7 +293,7 @@ def full(
     where = device_of_keywords(device, ctx)
     if isinstance(fill_value, (bool, int, float)):
         kind = np.asarray(fill_value).dtype if dtype is None else _type(dtype, "full", shape, fill_value)
-        return fill(ndarray, shape, fill_value, kind, where)
+        return changeable(fill(ndarray, shape, fill_value, kind, where))
     value = operand(fill_value, where)
     out = empty(shape, value.dtype if dtype is None else dtype, device=where)
     out[...] = value
@@ -345,7 +345,7 @@ def full_like(
 def computed(host: ArrayLike, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new result from NumPy as an array on a device."""
     values: Any = np.asarray(host)
-    return adopted(ndarray, values, device_of_keywords(device, ctx)) if values.dtype in NAME_OF else values
+    return changeable(adopted(ndarray, values, device_of_keywords(device, ctx))) if values.dtype in NAME_OF else values
 
 
 def arange(

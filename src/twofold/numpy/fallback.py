@@ -29,7 +29,7 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from ..suggestions import missing_name
 from .array import ndarray
-from .creation import device_of_keywords, operand
+from .creation import computed, device_of_keywords, operand
 from .followed_writes import writer_of
 from .forms import FORMS
 from .host_steps import host_step
@@ -157,9 +157,10 @@ def _arrays_from(value: object, device: Device) -> Any:
         is_scalar = isinstance(item, np.generic)
         if not (is_scalar or item.__class__ is np.ndarray) or item.dtype not in NAME_OF:
             return item
+        if is_scalar:
+            return adopted(ndarray, np.asarray(item), device)
         # a view is copied: it may show an argument's memory, or keep a large array alive
-        own = is_scalar or (item.flags.owndata and item.flags.c_contiguous)
-        return adopted(ndarray, np.asarray(item) if own else np.array(item, order="C"), device)
+        return computed(item if item.flags.owndata and item.flags.c_contiguous else np.array(item, order="C"), device)
 
     return map_nested(value, array_from)
 

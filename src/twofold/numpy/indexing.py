@@ -12,7 +12,7 @@ from ..calls.item_fragments import ELLIPSIS
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import AutogradError, IndexingError, ShapeError
-from ..imperative.array import Array
+from ..imperative.array import Array, apply_op
 from ..imperative.cell import HOST, PLAIN, Value, content_of, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
@@ -23,8 +23,10 @@ from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
 from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
+from ..imperative.views import is_changeable
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
+from ..ops import primitive_shape
 from .array import ndarray, ndarrayElement
 from .creation import asarray
 from .followed_writes import is_mask, put_by_mask, whole_mask
@@ -96,7 +98,10 @@ def root_of(x: Any) -> Any:
 @inlined
 def get(x: ndarray, index: object) -> ndarray:
     """``x[index]``."""
-    index = ELLIPSIS if index.__class__ is tuple and not index else index
+    if index.__class__ is tuple and not index:
+        if not x.shape:  # as a copy does not change with the array, it stands for NumPy's scalar
+            return apply_op(primitive_shape.contiguous, x, cls=ndarray) if is_changeable(x) else x
+        index = ELLIPSIS
     if x._held is None:
         piece = _piece(x, index)
         if piece is not None:

@@ -17,7 +17,7 @@ from ..calls import short
 from ..device import CPU, ENTERED
 from ..imperative.cell import HOST, Value
 from ..imperative.element import NATIVE
-from ..imperative.views import AXES_REVERSED, GAPS, RESHAPED
+from ..imperative.views import AXES_REVERSED, CHANGEABLE, GAPS, RESHAPED
 from ..scheduler.observers import exchange
 from ..signal_handlers import unless_signalled
 from . import indexing, methods, operators  # noqa: F401  (attach what is replaced)
@@ -118,7 +118,8 @@ def _exchange(old: Methods, new: Methods) -> None:
 def classes() -> ArrayClasses:
     """What the methods have to know."""
     slots = {cls: {name: getattr(cls, name) for name in names} for cls, names in SLOTS.items()}
-    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, AXES_REVERSED, RESHAPED, GAPS, CPU, ENTERED)
+    keys = AXES_REVERSED, RESHAPED, CHANGEABLE
+    return ArrayClasses(ndarray, ndarrayElement, Value, ufunc, slots, _reductions(), NATIVE, *keys, GAPS, CPU, ENTERED)
 
 
 def _reductions() -> dict[str, Callable[..., Any]]:

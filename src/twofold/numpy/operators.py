@@ -26,7 +26,7 @@ from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.guards import is_owned, is_small
 from ..imperative.invoke import invoke, type_of
-from ..imperative.views import ready_memory
+from ..imperative.views import is_changeable, ready_memory
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
@@ -304,7 +304,7 @@ def in_place(op: Op, numpys: Callable[..., object]) -> Callable[..., Any]:
 
     def general(self: Any, other: Any) -> Any:
         # NumPy has an immutable scalar here: on NotImplemented Python evaluates ``self = self + other``
-        if self._held is not None and not self.shape and getattr(self, "_gradient", None) is None:
+        if not self.shape and not is_changeable(self) and getattr(self, "_gradient", None) is None:
             return NotImplemented
         if not is_array_like(other):
             return object_in_place(numpys, self, other)

@@ -24,7 +24,7 @@ from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
 from ..imperative.guards import plain_or_value
 from ..imperative.trace import runs_again
-from ..imperative.views import GAPS, ready_memory
+from ..imperative.views import CHANGEABLE, GAPS, ready_memory
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
@@ -380,6 +380,8 @@ def _wrapped(result: Any, given: Sequence[Any], copies: bool = False) -> Any:
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
         c = new(ndarray)
         c._held = plain_or_value(fresh)
+        if not fresh.ndim:
+            c._key = CHANGEABLE
         return c
     if kind in NATIVE:
         c = new(ndarrayElement)

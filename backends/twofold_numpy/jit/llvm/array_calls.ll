@@ -173,8 +173,12 @@ read:
 run:
   ; a warning is NumPy's, once: what it computes here is kept, and complex numbers may become something that is not
   %is.real = call i1 @is_real(ptr %a)
-  br i1 %is.real, label %cast, label %complex
-complex:
+  ; whether an array without axes can be changed depends on the one that it is made of
+  %nd = call i32 @axes(ptr %a)
+  %has.axes = icmp ne i32 %nd, 0
+  %is.known = and i1 %is.real, %has.axes
+  br i1 %is.known, label %cast, label %other
+other:
   call void @Py_DecRef(ptr %a)
   br label %python.way
 cast:
@@ -227,7 +231,10 @@ look:
 measure:
   %n = call i64 @elements(ptr %v, i32 0)
   %is.small = icmp slt i64 %n, $GAPS
-  br i1 %is.small, label %run, label %python.way
+  %nd = call i32 @axes(ptr %v)
+  %has.axes = icmp ne i32 %nd, 0
+  %is.known = and i1 %is.small, %has.axes
+  br i1 %is.known, label %run, label %python.way
 run:
   store ptr %v, ptr %one
   call void @Py_IncRef(ptr %v)

@@ -50,12 +50,16 @@ define internal ptr @in_place(ptr %self, ptr %other, ptr %function, i64 %python)
   %has.a = icmp ne ptr %a, null
   br i1 %has.a, label %look, label %python.way
 look:
-  ; NumPy has an immutable scalar where a content has no axes; a view of one element can be changed
+  ; NumPy has an immutable scalar where a result has no axes; a view of one element can be changed, and what the program has made
   %nd = call i32 @axes(ptr %a)
   %has.axes = icmp ne i32 %nd, 0
   %held = call ptr @slot(ptr %self, i64 $HELD)
   %is.view = icmp ne ptr %held, %a
-  %is.mutable = or i1 %has.axes, %is.view
+  %key = call ptr @slot(ptr %self, i64 $KEY)
+  %changeable = call ptr @word(i64 $CHANGEABLE)
+  %is.made = icmp eq ptr %key, %changeable
+  %is.own = or i1 %is.view, %is.made
+  %is.mutable = or i1 %has.axes, %is.own
   %size = call i64 @elements(ptr %a, i32 0)
   %is.short = icmp sle i64 %size, $LOCKED
   %is.possible = and i1 %is.mutable, %is.short
