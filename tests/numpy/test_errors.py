@@ -172,6 +172,66 @@ def test_an_update_that_does_not_broadcast_raises_the_librarys_error():
         exec("a += b", {"a": np.ones(3), "b": np.ones(2)})
 
 
+NEGATIVE_POWERS = (
+    "i ** -1",
+    "i ** -i",
+    "i ** numpy.int64(-1)",
+    "i ** np.array(-1)",
+    "2 ** -i",
+    "(i + 1) ** (-i - 1)",
+    "np.power(i, -i)",
+    "np.power(i, -i, out=i)",
+    "np.power(i.astype('uint8'), -i)",
+    "i.__ipow__(-i)",
+    "i[::2] ** -i[::2]",
+)
+
+
+@pytest.mark.parametrize("size", [3, 200_000])
+@pytest.mark.parametrize("text", NEGATIVE_POWERS)
+def test_negative_integer_powers_raise_at_once(text, size):
+    for xp in (numpy, np):
+        i = xp.arange(1, size + 1)
+        with pytest.raises(ValueError, match="negative integer powers"):
+            eval(text, {"np": xp, "numpy": numpy, "i": i})
+
+
+def test_a_line_that_has_given_powers_of_large_arrays_raises_for_a_negative_one():
+    x = np.arange(1, 200_001)
+    for base, exponent, wanted in ((x, 3, 8), (x, x % 3, 4), (2, x % 5, 4), (x, 2, 4)):
+        for _ in range(3):
+            assert (base**exponent)[1] == wanted
+        with pytest.raises(ValueError, match="negative integer powers"):
+            base ** (exponent - 5)
+
+
+@pytest.mark.parametrize("size", [3, 200_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.add(x, 1, out=out, where=mask)",
+        "np.sqrt(x, out=out, where=x)",
+        "np.add(x, 1, out=out, where=np.array(1))",
+        "np.sum(x, where=mask)",
+        "x.max(where=mask, initial=0)",
+        "np.any(x, where=mask)",
+        "np.mean(x, where=mask)",
+    ],
+)
+def test_arrays_of_numbers_are_no_masks(text, size):
+    for xp in (numpy, np):
+        names = {"np": xp, "x": xp.ones(size), "out": xp.zeros(size), "mask": xp.ones(size, dtype="int32")}
+        with pytest.raises(TypeError, match="Cannot cast"):
+            eval(text, names)
+        assert not names["out"].any()
+
+
+def test_lists_of_numbers_are_masks():
+    for xp in (numpy, np):
+        assert xp.add(xp.ones(3), 1, out=xp.zeros(3), where=[2, 0, 1]).tolist() == [2, 0, 2]
+        assert xp.sum(xp.ones(3), where=[2, 0, 1]) == 2
+
+
 @pytest.mark.parametrize("power", ["i ** -i", "np.power(i, -i)", "2 ** -i", "b ** -i", "[1, 2] ** -i", "i.__ipow__(-i)", "np.power(u, -i)"])
 def test_negative_integer_powers_raise_at_once_on_a_device(fake_gpus, power):
     i = np.array([1, 2], device=fake_gpus[0])
@@ -181,12 +241,11 @@ def test_negative_integer_powers_raise_at_once_on_a_device(fake_gpus, power):
 
 def test_an_error_that_a_read_has_raised_is_not_raised_by_waitall(monkeypatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
-    i = np.array([1, 2])
-    power = np.power(i, -1 - i)
-    with pytest.raises(MXNetError, match="negative integer powers"):
-        power.tolist()
+    factor = nd.linalg_potrf(nd.array([[-1.0]]))
+    with pytest.raises(MXNetError, match="not positive definite"):
+        factor.asnumpy()
     nd.waitall()
-    assert power is not None  # it lives, and so does the error
+    assert factor is not None  # it lives, and so does the error
 
 
 def test_float_powers_do_not_wait_for_the_device(fake_gpus):

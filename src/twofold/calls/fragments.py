@@ -59,6 +59,8 @@ RECOVERABLE = (RuntimeError, ValueError, TypeError, MemoryError)
 #: Dtypes whose squares differ between the operator, ``x ** 2``, and the function `power`: bools give int8 in NumPy, not int64, and complex
 #: numbers are multiplied, in a fifth of the time.
 SQUARED = frozenset({"bool", *COMPLEX})
+#: The dtypes of exponents that may be negative, which is an error if the bases are integers.
+SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 BOOL = NUMPY["bool"]
 squared = np.square
 
@@ -167,10 +169,11 @@ def return_of_values(self, other, a, b):
                 return_recorded(out, node, in_order(entry_a, entry_b), in_order(a, b), tape)
     # 2. Unrecorded, at a site whose windows stay single: NumPy's function at once, which for simple operations has the bits of a program.
     # 3. Unrecorded, large or pending: a node in the window. Whatever program it becomes part of gives the same bits (laws.md, 1).
-    elif (runs_now and a.device is CPU and b.device is CPU and (v := now(fn, in_order(a.data, b.data))) is not None) or (
-        not alone and (v := join(typed, in_order(a, b))) is not None
-    ):
-        return_joined(v)
+    elif not powers or in_order(a, b)[1].type[1] not in SIGNED:
+        if (runs_now and a.device is CPU and b.device is CPU and (v := now(fn, in_order(a.data, b.data))) is not None) or (
+            not alone and (v := join(typed, in_order(a, b))) is not None
+        ):
+            return_joined(v)
 
 
 @fragment
@@ -178,8 +181,13 @@ def return_of_value_and_number(self, other, a, kind):
     """The same of an operand and a number."""
     tape = tls.tape
     entry_a = a.entry
-    # Unrecorded, as for two arrays. Squares of bools and complex numbers are another operator, which the general path calls.
-    if (tape is None or not has_gradient(entry_a)) and (not powers or other != 2 or a.type[1] not in SQUARED):
+    # Unrecorded, as for two arrays. Squares of bools and complex numbers are another operator, which the general path calls; there errors
+    # of negative powers of integers are raised.
+    if (
+        (tape is None or not has_gradient(entry_a))
+        and (not powers or other != 2 or a.type[1] not in SQUARED)
+        and (not powers or kind is float or (a.type[1] not in SIGNED if reverse else other >= 0))
+    ):
         if (
             (runs_now and a.device is CPU and (v := now(fn, in_order(a.data, other))) is not None)
             # as in `run_number`: a program multiplies, too

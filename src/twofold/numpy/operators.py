@@ -14,7 +14,7 @@ import numpy as np
 
 from ..assembly import attach_method, inlined
 from ..calls import arithmetic
-from ..calls.fragments import SQUARED
+from ..calls.fragments import SIGNED, SQUARED
 from ..calls.specialise import method_of, of_elements, specialise
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, holds, in_words, promote, scalar_dtype, ufunc_result
@@ -26,6 +26,8 @@ from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.guards import is_owned, is_small
 from ..imperative.invoke import invoke, type_of
+from ..imperative.tape import tls
+from ..imperative.trace import Trace
 from ..imperative.views import is_changeable, ready_memory
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
@@ -44,7 +46,6 @@ SEQUENCES = (list, tuple, str, bytes, bytearray)
 #: Elements up to which `_make_plain` copies.
 SMALL = 4096
 CLASSES = (ndarray, ndarrayElement)
-SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
 
 def element_operand(value: Any, like: ndarray | None) -> Any:
@@ -167,9 +168,9 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
     Raises
     ------
     ParameterError
-        For a negative power of integers. On the host NumPy raises it when the result is computed.
+        For a negative power of integers.
     """
-    if op.python == "pow" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
+    if op.python == "pow" and promote(*map(name_of_operand, operands)) in INTEGERS and _has_negative(operands[1]):
         raise ParameterError("Integers to negative integer powers are not allowed", None, "cast the base with astype")
     if op.simple:
         for v in operands:
@@ -178,11 +179,14 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
     return invoke(op.bind(), operands)
 
 
-def _is_negative(exponent: Any) -> bool:
-    """Whether an exponent is a negative integer, or an array of integers on a device with a negative element."""
+def _has_negative(exponent: Any) -> bool:
+    """Whether an integer is negative or an array of integers has a negative element; of one that is traced that is not known.
+
+    The array is computed for that: an error of the power belongs to the line that has it, not to one that reads the result.
+    """
     if exponent.__class__ is int:
         return exponent < 0
-    return isinstance(exponent, ndarray) and exponent._dtype in SIGNED and not exponent.context.is_host and bool((exponent < 0).any())
+    return isinstance(exponent, ndarray) and exponent._dtype in SIGNED and tls.tape.__class__ is not Trace and bool((exponent < 0).any())
 
 
 def applied(op: Op, *values: ArrayLike) -> ndarray:

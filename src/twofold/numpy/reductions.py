@@ -32,7 +32,7 @@ from ..signal_handlers import unless_signalled
 from .array import Out, ndarray
 from .creation import full_like, operand
 from .fallback import by_numpy
-from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
+from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of, mask_of
 from .view_operands import permuted
 
 
@@ -172,7 +172,7 @@ def _total(op: Op, name: str, neutral: int, combine: str, noun: str) -> Callable
     ) -> ndarray:
         x = ready_operand(a, dtype, out)
         if where is not True:
-            x = chosen(where, x, neutral)  # masked elements become the neutral one, which changes no result
+            x = chosen(mask_of(where), x, neutral)  # masked elements become the neutral one, which changes no result
         result = reduced(x, axis_of(x, axis), bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
@@ -199,7 +199,7 @@ def _extremum(op: Op, name: str, combine: str, worst: str, beyond: float) -> Cal
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
                 raise ParameterError(what, None, "pass initial")
             # a recorded start value must not get a gradient once for each masked element
-            x = chosen(where, x, beyond if is_recorded(start) else start)
+            x = chosen(mask_of(where), x, beyond if is_recorded(start) else start)
         if x.size == 0 and 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)]:
             if start is None:
                 raise ParameterError(
@@ -230,7 +230,7 @@ def _test(op: Op, name: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
     def test(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True) -> ndarray:
         x = ready_operand(a)
         if where is not True:
-            x = chosen(where, x.astype("bool", copy=False), neutral)
+            x = chosen(mask_of(where), x.astype("bool", copy=False), neutral)
         return deliver(reduced(x, axis_of(x, axis), bool(keepdims)), out, "unsafe")
 
     return test

@@ -275,11 +275,25 @@ class ufunc:  # NumPy's name
 def _deliver_where(result: ndarray, out: Out, where: ArrayLike, casting: Casting) -> ndarray:
     """Write a result to ``out`` where the mask is true; without ``out`` the other elements are 0."""
     if where is not True:
-        where = operands(where, result)[0]
+        where = operands(mask_of(where), result)[0]
         shape = broadcast_shapes("where", (result.shape, where.shape))
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
     return deliver(result, out, casting, widens=True, is_new=True)
+
+
+def mask_of(where: ArrayLike) -> ArrayLike:
+    """The argument ``where``. As in NumPy, numbers in lists count as bools, but arrays of numbers are no masks.
+
+    Raises
+    ------
+    DTypeError
+        If it is an array of another dtype than bool.
+    """
+    if isinstance(where, (ndarray, np.ndarray, np.generic)) and where.dtype != bool:
+        what = f"Cannot cast array data from {where.dtype} to bool according to the rule 'safe'"
+        raise DTypeError(what, f"where, of shape {where.shape}", "compare it with a number, or cast it with astype(bool)")
+    return where
 
 
 def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
