@@ -46,6 +46,26 @@ def test_the_channel_of_the_maximum_is_a_number():
     assert (found.dtype, found.asscalar()) == (np.float32, 2)
 
 
+@pytest.mark.parametrize("size", [3, 30_000])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("b / 1.5", [0, 0, 1]),
+        ("b / -1.5", [0, 0, -1]),
+        ("b % 1.5", [0, 0, 0]),
+        ("b - 0.5", [0, 0, 1]),
+        ("b < 1.5", [1, 1, 0]),
+        ("b == 1.5", [0, 0, 1]),
+    ],
+)
+def test_numbers_beside_bools_are_integers(text, wanted, size):
+    # MXNet 1.9.1 with b = nd.array([0, 0, 1], dtype="bool"): int64, and the number is converted to it
+    b = nd.array(VALUES.tolist() * (size // 3), dtype="bool")
+    for _ in range(2):
+        found = eval(text, {"nd": nd, "b": b})
+        assert (found.dtype, found[:3].asnumpy().tolist()) == (np.int64, wanted)
+
+
 def test_minus_gives_integers():
     # MXNet 1.9.1: -nd.array([0, 0, 1]).astype("bool"); its function nd.negative raises
     found = -bools()

@@ -124,4 +124,6 @@ def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) ->
 
 def operator_scalar(bound_op: BoundOp, value: float | int | bool, dtype: str) -> float | int:
     """A Python scalar as an element-wise operator takes it next to arrays of a dtype."""
-    return legacy_scalar(value, working_dtype(bound_op, dtype), bound_op.op.front.limits)
+    # beside bools MXNet computes in integers; bools remain what they are here
+    working = "int64" if dtype == "bool" and value.__class__ is not bool else working_dtype(bound_op, dtype)
+    return legacy_scalar(value, working, bound_op.op.front.limits)
