@@ -173,3 +173,13 @@ def test_small_parts_of_a_large_array_leave_large_work_fused():
         parameters.grad.wait_to_read()
     assert COUNTERS.windows == 1
     assert COUNTERS.kernels <= 2
+
+
+@pytest.mark.parametrize("text", ["np.repeat(x, 3, axis=0)", "np.take(x, [0, 0, 0], axis=-1)", "3 * np.compress([True], x, axis=0)"])
+def test_a_recorded_array_without_axes_has_one_where_numpy_gives_it_one(text):
+    x = variable(0.5)
+    with mx.autograd.record():
+        found = eval(text, {"np": np, "x": x})
+    found.backward()
+    assert found.tolist() == eval(text, {"np": numpy, "x": numpy.array(0.5)}).tolist()
+    assert x.grad == 3

@@ -133,7 +133,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
         If an index is out of range and ``mode`` is ``"raise"``.
     """
     x = operand(a)
-    x = x.reshape(-1) if axis is None and x.ndim != 1 else x
+    x = x.reshape(-1) if (axis is None and x.ndim != 1) or not x.shape else x  # an array without axes has one here, as in NumPy
     at = normalized_axis(axis or 0, x.ndim)
     if mode == "raise" and is_tracked(root_of(x)._content) and isinstance(indices, ndarray) and indices._dtype != "bool":
         gathered = INDEXER.gather_as_given(x, (*[slice(None)] * at, indices))

@@ -172,6 +172,7 @@ VIEWS = frozenset({
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray:
     """Each element repeated along an axis (flattened first if None): all equally often, or each by a count of its own."""
     x, counts = operand(a), np.asarray(repeats)
+    x = x if x.shape else x.reshape(1)
     if counts.size != 1:  # the operator takes a single count, as a parameter
         return _repeat(x, counts, axis)
     return run(reshaping.repeat, x, repeats=int(counts.reshape(())), axis=axis)
