@@ -123,3 +123,13 @@ def test_true_and_false_are_numbers_beside_arrays(name, dtype):
                 numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-3 if wanted.dtype.itemsize == 2 else 1e-6)
     where = np.where(np.array(given) > 1, True, np.array(given))
     assert where.tolist() == numpy.where(given > 1, True, given).tolist()
+
+
+@pytest.mark.parametrize("name", ["fmin", "fmax", "maximum", "copysign", "logaddexp", "heaviside", "add"])
+@pytest.mark.parametrize("scalar", [numpy.uint8(200), numpy.int32(-2), numpy.float16(1.5), numpy.float32(2.5)])
+def test_python_numbers_adopt_the_dtype_of_scalars_on_devices(fake_gpus, name, scalar):
+    with fake_gpus[0]:
+        for operands in ((scalar, 3), (3, scalar), (scalar, scalar)):
+            found, want = getattr(np, name)(*operands), getattr(numpy, name)(*operands)
+            assert found.dtype == want.dtype
+            assert found.item() == pytest.approx(want.item(), rel=1e-3)

@@ -100,15 +100,20 @@ def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
             break
     else:
         return list(values)
-    like = next((v for v in values if isinstance(v, ndarray)), None)
-    if like is None:  # Python's numbers adopt the dtype of NumPy's arrays and scalars, too
-        values = tuple([v if _is_python_number(v) else element_operand(v, None) for v in values])
-        like = next((v for v in values if isinstance(v, ndarray)), None)
-    out = [element_operand(v, like) for v in values]
+    out, like = typed_operands(values)
     for k, v in enumerate(out):
         if v.__class__ is int and not holds(promote(*[a._dtype for a in out if isinstance(a, ndarray)], "weaki"), v):
             out[k] = operand(_beyond(op, out, k), None if like is None else like.context)
     return out
+
+
+def typed_operands(values: Sequence[Any]) -> tuple[list[Any], ndarray | None]:
+    """Operands as `element_operand` gives them, and the first array. Python's numbers adopt the dtype of NumPy's arrays and scalars."""
+    like = next((v for v in values if isinstance(v, ndarray)), None)
+    if like is None:
+        values = [v if _is_python_number(v) else element_operand(v, None) for v in values]
+        like = next((v for v in values if isinstance(v, ndarray)), None)
+    return [element_operand(v, like) for v in values], like
 
 
 def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from .array import Out, ndarray
 from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, guarded, objects_of
 from .indexing import add_at, change_at, changed_inline
-from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
+from .operators import NUMBERS, applied, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short, typed_operands
 from .short_calls import short_call, short_ufunc
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
@@ -169,8 +169,7 @@ class ufunc:  # NumPy's name
 
     def _cast(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         """The operands cast for results of a dtype, or to those that NumPy computes in."""
-        like = next((v for v in inputs if isinstance(v, ndarray)), None)
-        values = [element_operand(v, like) for v in inputs]
+        values, _ = typed_operands(inputs)
         names = [name_of_operand(v) for v in values]
         wanted = {} if dtype is None else {"dtype": dtype_name(dtype), "casting": casting}
         loop = loop_dtypes(self.__name__, *names, **wanted)
