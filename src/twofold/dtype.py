@@ -106,6 +106,11 @@ def holds(dtype: str, value: int) -> bool:
     return dtype not in RANGES or value in RANGES[dtype]
 
 
+def keeps(dtype: str, value: int) -> bool:
+    """Whether an operation with an array of a dtype takes a Python integer as it is, in the dtype of the result or as an ``int64``."""
+    return value in RANGES.get(promote(dtype, "weaki"), RANGES["int64"])
+
+
 @cache
 def promote(*names: str) -> str:
     """The common dtype of operands by NumPy's rules, including weak Python scalars; float64 or int64 if all are weak.

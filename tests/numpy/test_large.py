@@ -367,3 +367,20 @@ def test_a_weighted_average_has_numpys_dtype(monkeypatch, dtype, weights):
     x, w = numpy.array([1, 0, 3]).astype(dtype), numpy.array([1, 2, 1]).astype(weights)
     found, want = np.average(np.array(x), weights=np.array(w)), numpy.average(x, weights=w)
     assert (found.dtype, found.item()) == (want.dtype, want.item())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "uint64"])
+@pytest.mark.parametrize("text", ["x / k", "k / x", "x + k", "k - x", "x * k", "x // k", "x < k", "k == x", "x & k", "np.add(x, k)"])
+def test_integers_out_of_range_are_numpys_after_others_have_waited(text, dtype):
+    given = (numpy.arange(100_000) % 5 + 1).astype(dtype)
+    x = np.array(given)
+    for number in (3, 1, 2, 128, 256, -1, 70_000, 1 << 40, 1 << 63, 1 << 64, 3):
+        try:
+            want = eval(text, {"np": numpy, "x": given, "k": number})
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                eval(text, {"np": np, "x": x, "k": number})
+            continue
+        found = eval(text, {"np": np, "x": x, "k": number})
+        assert found.dtype == want.dtype
+        numpy.testing.assert_array_equal(found.asnumpy(), want)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..assembly import FREE, Function, fragment
 from ..device import CPU
-from ..dtype import COMPLEX, INTEGERS, NAME_OF, NUMPY
+from ..dtype import COMPLEX, INTEGERS, NAME_OF, NUMPY, keeps
 from ..imperative import recording
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.deferral import join, now
@@ -187,6 +187,7 @@ def return_of_value_and_number(self, other, a, kind):
         (tape is None or not has_gradient(entry_a))
         and (not powers or other != 2 or a.type[1] not in SQUARED)
         and (not powers or kind is float or (a.type[1] not in SIGNED if reverse else other >= 0))
+        and (legacy or kind is float or 0 <= other < 128 or keeps(a.type[1], other))  # else it has a wider dtype, or raises
     ):
         if (
             (runs_now and a.device is CPU and (v := now(fn, in_order(a.data, other))) is not None)
