@@ -5,7 +5,7 @@ import pytest
 
 import twofold as mx
 from asv_benchmarks.timing import frames
-from twofold import np
+from twofold import autograd, np
 from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.sites import ALONE, PROBE
@@ -384,3 +384,27 @@ def test_integers_out_of_range_are_numpys_after_others_have_waited(text, dtype):
         found = eval(text, {"np": np, "x": x, "k": number})
         assert found.dtype == want.dtype
         numpy.testing.assert_array_equal(found.asnumpy(), want)
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"nan": numpy.float64(1.5)},
+        {"nan": numpy.int64(300), "posinf": numpy.float32(2)},
+        {"nan": numpy.inf, "posinf": 5.0},
+        {"nan": -numpy.inf, "neginf": 7, "posinf": -numpy.inf},
+    ],
+)
+def test_replacements_of_nan_keep_the_dtype_and_are_not_replaced(options, dtype, size):
+    given = numpy.resize(numpy.array([numpy.nan, numpy.inf, -numpy.inf, 1], dtype), size)
+    want = numpy.nan_to_num(given, **options)
+    found = [np.nan_to_num(np.array(given), **options)]
+    x = np.array(given)
+    x.attach_grad()
+    with autograd.record():
+        found.append(np.nan_to_num(x, **options))
+    for result in found:
+        assert result.dtype == want.dtype
+        numpy.testing.assert_array_equal(result.asnumpy(), want)

@@ -276,8 +276,9 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
         limits = ml_dtypes.finfo(a.dtype)  # knows bfloat16 too
         high, low = float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf
         result = chosen(function_of("isnan")(a), nan, a)
-        result = chosen(result == np.inf, high, result)
-        result = chosen(result == -np.inf, low, result)
+        # by the elements that are given: a replacement may be infinite itself, and NumPy's scalars have dtypes
+        result = chosen(a == np.inf, high, result)
+        result = chosen(a == -np.inf, low, result).astype(a.dtype, copy=False)
     else:
         return a.copy() if copy else a
     if copy:
