@@ -183,3 +183,19 @@ def test_a_recorded_array_without_axes_has_one_where_numpy_gives_it_one(text):
     found.backward()
     assert found.tolist() == eval(text, {"np": numpy, "x": numpy.array(0.5)}).tolist()
     assert x.grad == 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("text", ["x ** k", "np.arctan2(k, x)", "k + x", "x / k"])
+def test_integers_of_more_than_64_bits_are_floats_beside_recorded_floats(text, dtype):
+    values = numpy.array([0.5, 0.75], dtype)
+    found, wanted = [], []
+    for number in (10**30, 1e30):
+        x = variable(values)
+        with mx.autograd.record():
+            y = eval(text, {"np": np, "x": x, "k": number})
+        y.backward()
+        (found if number.__class__ is int else wanted).extend([y.tolist(), x.grad.tolist()])
+        assert y.dtype == dtype
+    assert found == wanted
+    numpy.testing.assert_allclose(found[0], eval(text, {"np": numpy, "x": values, "k": 10**30}), rtol=1e-6)

@@ -17,7 +17,7 @@ from ..calls import arithmetic
 from ..calls.fragments import SIGNED, SQUARED
 from ..calls.specialise import method_of, of_elements, specialise
 from ..device import CPU
-from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, holds, in_words, promote, scalar_dtype, ufunc_result
+from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, holds, in_words, keeps, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError, UnsupportedDType
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
@@ -102,8 +102,9 @@ def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
         return list(values)
     out, like = typed_operands(values)
     for k, v in enumerate(out):
-        if v.__class__ is int and not holds(promote(*[a._dtype for a in out if isinstance(a, ndarray)], "weaki"), v):
-            out[k] = operand(_beyond(op, out, k), None if like is None else like.context)
+        if v.__class__ is int and not keeps(common := promote(*[a._dtype for a in out if isinstance(a, ndarray)], "weaki"), v):
+            # programs have integers of at most 64 bits
+            out[k] = operand(_beyond(op, out, k), None if like is None else like.context) if common in INTEGERS else float(v)
     return out
 
 
