@@ -292,6 +292,19 @@ def test_a_copy_of_a_total_is_as_immutable_as_the_total():
         assert (before, total) == (size, size + 1)
 
 
+def test_an_empty_index_of_a_variable_is_a_recorded_copy():
+    x = np.array(5.0)
+    x.attach_grad()
+    with autograd.record():
+        y = x[()]
+        z = y * 2
+    y += 1
+    z.backward()
+    assert (x, y, z, x.grad) == (5, 6, 10, 2)
+    x += 1
+    assert (x, y) == (6, 6)
+
+
 def test_a_recorded_sum_into_an_array_made_without_axes_has_gradients():
     x = np.arange(3.0)
     x.attach_grad()

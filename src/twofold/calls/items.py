@@ -65,9 +65,11 @@ def getitem(self, key):
         elif kind is tuple:
             return_whole(self, not key)
             return_element_at(v, key, of)
-            if elements and not key and not v.ndim and not is_recorded(of):
+            if elements and not key and not v.ndim:
                 only = v[key]
-                return_element(only)
+                if not is_recorded(of):
+                    return_element(only)
+                return get(self, key)
             key = key or ELLIPSIS if by_numpy else key  # as the array API has it, `x[()]` is an array, on its device
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:

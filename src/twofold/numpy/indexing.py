@@ -100,7 +100,8 @@ def get(x: ndarray, index: object) -> ndarray:
     """``x[index]``."""
     if index.__class__ is tuple and not index:
         if not x.shape:  # as a copy does not change with the array, it stands for NumPy's scalar
-            return apply_op(primitive_shape.contiguous, x, cls=ndarray) if is_changeable(x) else x
+            may_change = is_changeable(x) or getattr(x, "_gradient", None) is not None
+            return apply_op(primitive_shape.contiguous, x, cls=ndarray) if may_change else x
         index = ELLIPSIS
     if x._held is None:
         piece = _piece(x, index)
