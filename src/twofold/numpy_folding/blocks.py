@@ -18,10 +18,9 @@ from .error_state import Log, logged
 from .memory import ArrayOperand, Operand, Operation, array_of
 from .rules import Kind, Rule, Shape, loop_types
 
-#: Bytes of a block of an array: a few of them fit into the second cache of a core.
-BLOCK = 1 << 17
-#: The same for several threads: they dispatch one after another under the GIL, so a call must take much longer than its dispatch.
-SHARED_BLOCK = 1 << 19
+#: Bytes of a block of an array. A few blocks fit into the caches of a core, and a call takes much longer than its dispatch, for which
+#: threads wait for one another, under the GIL.
+BLOCK = 1 << 19
 #: Nanoseconds of work from which a second thread pays.
 THREADED = 2_000_000
 #: Pieces for each thread: enough for a helper that starts late to find some.
@@ -109,17 +108,19 @@ class Blockwise:
                         # an array, or the result of a node that another chain has computed
                         number = known[id(x)] = self._array(array_of(x), known)
                 operands.append(number)
-            if node in stored:
-                self.results.append(np.empty(self.shape, dtype))
-                number = self._array(self.results[-1], known)
+            # A ufunc may write its result over an operand that nothing reads later: that memory is in the cache.
+            dying = [x for x in (node, *node.operands) if last[id(x)] == k] if type(node.rule.numpys) is np.ufunc else []
+            spare = free.setdefault(dtype, [])
+            spare += [held.pop(id(x))[0] for x in dying if id(x) in held and held[id(x)][1] == dtype]
+            if spare:
+                number = spare.pop()
             else:
-                spare = free.get(dtype)
-                if spare:
-                    number = spare.pop()
-                else:
-                    number = len(values)
-                    values.append(None)
-                    self.scratch.append((number, dtype))
+                number = len(values)
+                values.append(None)
+                self.scratch.append((number, dtype))
+            if node in stored:
+                self._store(number, dtype)
+            else:
                 held[id(node)] = number, dtype
             known[id(node)] = number
             self.calls.append((node.rule.write, operands, number))
@@ -127,6 +128,15 @@ class Blockwise:
             for x in (node, *node.operands):
                 if last[id(x)] == k and (over := held.pop(id(x), None)):
                     free.setdefault(over[1], []).append(over[0])
+
+    def _store(self, number: int, dtype: np.dtype) -> None:
+        """Give a value that was scratch so far, as other values before it may have been, the memory of a result."""
+        self.scratch.remove((number, dtype))
+        self.results.append(np.empty(self.shape, dtype))
+        if self.shape:
+            self.cut.append((number, self.results[-1]))
+        else:
+            self.values[number] = self.results[-1]
 
     def _array(self, array: np.ndarray, known: dict[int, int]) -> int:
         """The number of a NumPy array. The array is cut into blocks unless it has no axes."""
@@ -163,7 +173,7 @@ class Blockwise:
         if math.prod(self.space) * cost >= THREADED:
             threads = workers.count()
         # The widest dtype limits the number of elements, so that no array's block is larger than intended.
-        places = blocks(self.space, (BLOCK if threads == 1 else SHARED_BLOCK) // widest)
+        places = blocks(self.space, BLOCK // widest)
         if threads == 1 or len(places) == 1:
             logged(partial(self._run, places))
         else:
