@@ -18,7 +18,7 @@ from ..config import SETTINGS
 from ..origin import warn
 from ..sequence_patterns import match_as_numpys
 from .chain import ChainNode
-from .memory import ArrayOperand, Memory
+from .memory import ArrayOperand, Memory, nobody
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
 from .rules import ArrayKind, is_foldable
 from .sites import PATHS, Site, handed_out, ran_inline, site
@@ -69,6 +69,8 @@ class FoldingArray(metaclass=_Class):
         The array over the memory, which is never handed out; None while it is pending.
     leased
         The same over the memory's lease, for indexing; None while a pending operation reads the memory.
+    outside
+        A weak reference to the view of `leased` that code outside the program got last (`leaving`).
     memory
         The memory, with its lease and its readers.
     pending
@@ -81,7 +83,7 @@ class FoldingArray(metaclass=_Class):
         Where it was made.
     """
 
-    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "operand", "pending", "site")
+    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "operand", "outside", "pending", "site")
     __array_priority__ = 1000.0
     __hash__: Any = None
 
@@ -89,6 +91,7 @@ class FoldingArray(metaclass=_Class):
     leased: np.ndarray | None
     memory: Memory
     operand: ArrayOperand | None
+    outside: "ref[np.ndarray]"
     pending: ChainNode | None
     kind: ArrayKind
     site: Site
@@ -423,7 +426,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
     """A folding array over (part of) another one's memory."""
     PATHS["view"] += bool(memory.arrays)
     made = new(FoldingArray)
-    made.array, made.memory, made.site = array, memory, where
+    made.array, made.memory, made.site, made.outside = array, memory, where, nobody
     made.kind = array.shape, array.dtype
     made.leased = made.pending = made.operand = None
     memory.add(made)
@@ -481,7 +484,7 @@ def waiting(pending: ChainNode) -> FoldingArray:
     made = new(FoldingArray)
     # `memory` stays unset until the result is computed (`chain.ChainNode.give`).
     made.array = made.leased = made.operand = None
-    made.kind, made.pending, made.site = pending.kind, pending, pending.site
+    made.kind, made.pending, made.site, made.outside = pending.kind, pending, pending.site, nobody
     pending.owner = ref(made)
     return made
 

@@ -161,6 +161,11 @@ def _claim(roots: Sequence[ChainNode], stored: bool) -> "Chain | ChainNode | Non
     """Claim the nodes of some results. Returns their chain, or a node that must be computed first, or None if all results exist."""
     me = get_ident()
     with LOCK:
+        (root, *others) = roots
+        # A single operation that reads and feeds no other, which is the usual case, needs no search.
+        if not others and root.first == root.number and not root.users and root.result is None and root not in _claimed:
+            _claimed[root] = me
+            return Chain([root], [root] if stored or root.owner() is not None else [])
         while True:
             order = _order(roots)
             if not order:

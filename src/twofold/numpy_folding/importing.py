@@ -10,6 +10,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
@@ -110,7 +111,7 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
         Gives the module, on the first import.
     """
     uninstall()
-    before = builtins.__import__
+    load, before = cache(load), builtins.__import__  # NumPy's C code imports when it makes pickles: such imports must not take longer
 
     def sees_another(globals: Mapping[str, object] | None) -> bool:
         frame = sys._getframe(2)  # 0 is this function, 1 is `__import__` below

@@ -10,12 +10,12 @@ from abc import ABCMeta
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import EnumType
-from functools import partial
+from functools import lru_cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, TypeGuard
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
@@ -35,7 +35,7 @@ OBJECT_HOLDERS = (NDARRAY, np.void)
 #: Levels of arrays in arrays of objects that are searched.
 LEVELS = 3
 #: Classes whose objects only store what they are given, or are NumPy's.
-STORES = (
+STORES = {
     list,
     tuple,
     dict,
@@ -50,15 +50,13 @@ STORES = (
     FunctionType,
     NDARRAY,
     np.generic,
-)
+}
 #: Modules of Python whose classes do the same.
 STORING = {"collections", "contextvars", "queue", "_queue", "types", "weakref"}
 #: The endings of compiled modules' files.
 COMPILED = tuple(EXTENSION_SUFFIXES)
 #: An array of NumPy's class, for ``type(x)``.
 EXACT = np.empty(0)
-#: The arrays that others hold, by the ids of what they are views of.
-_VIEWS: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
 ROOT = __name__.partition(".")[0]
 
 
@@ -135,15 +133,22 @@ def _only_stores(owner: object) -> bool:
 def _left(x: FoldingArray) -> np.ndarray:
     """NumPy's array over the memory: the same one as long as others hold it, since libraries compare arrays by identity."""
     site().count(HANDED_OUT)
-    shown = x.shown()
-    found = _VIEWS.get(id(shown))
-    if (
-        found is None
-        or (found.base is not shown and found.base is not shown.base)
-        or found.__array_interface__ != shown.__array_interface__
-    ):
-        found = _VIEWS[id(shown)] = shown.view()
+    shown, found = x.shown(), x.outside()
+    if found is None or not _is_view_of(shown, found):
+        found = shown.view()
+        x.outside = ref(found)
     return found
+
+
+def _is_view_of(shown: np.ndarray, found: np.ndarray) -> bool:
+    """Whether a view that others hold still shows the array as it is: they, or the program, may have set its shape or its flags."""
+    return (
+        (found.base is shown or found.base is shown.base)
+        and found.shape == shown.shape
+        and found.dtype is shown.dtype
+        and found.strides == shown.strides
+        and found.flags.writeable is shown.flags.writeable
+    )
 
 
 def _holds(x: object) -> TypeGuard[Holder]:
@@ -214,6 +219,8 @@ def takes_folding(callee: Any) -> bool:
         owner = callee.__self__
         if isinstance(owner, ModuleType):
             return _is_numpys(owner.__name__) or owner.__name__ in HARMLESS or (owner is builtins and callee.__name__ in BUILT_IN)
+        if owner is None:  # of a compiled module
+            return False
         return _only_stores(owner) or _is_numpys(type(owner).__module__) or (isinstance(owner, type) and takes_folding(owner))
     if isinstance(callee, type):
         return _is_programs(callee) or callee in STORES or callee.__module__ in STORING or _is_numpys(callee.__module__)
@@ -226,6 +233,7 @@ def takes_folding(callee: Any) -> bool:
     return _is_programs(kind)
 
 
+@lru_cache(256)
 def _is_numpys(name: str | None) -> bool:
     return name is not None and name.partition(".")[0] in ("numpy", ROOT) and not f"{name}.".startswith(APART)
 

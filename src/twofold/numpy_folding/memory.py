@@ -60,6 +60,10 @@ class _Gone:
     __slots__ = ("__weakref__",)
 
 
+def _buffer(row_major: np.ndarray) -> memoryview:
+    return row_major.data
+
+
 #: A dead weak reference.
 nobody: "ref[Any]" = ref(_Gone())
 
@@ -111,13 +115,14 @@ class Memory:
         """The lease, after the pending operations that read the memory are computed; it lives while it, or a view of it, is referenced."""
         found = self.lease()
         while found is None:
-            self.settle()  # without the lock, since it computes
+            if self.pending:
+                self.settle()  # without the lock, since it computes
             with LOCK:
                 found = self.lease()
                 # Another thread may have issued an operation since `settle`: the loop computes that one, too.
-                if found is None and self._live_reader() is None:
+                if found is None and (not self.pending or self._live_reader() is None):
                     # Over a memoryview the array's base is no ndarray, so NumPy ends the chain of bases at the lease.
-                    found = np.asarray(self.of_owner(lambda row_major: row_major.data))
+                    found = np.asarray(self.of_owner(_buffer))
                     self.lease = ref(found)
         return found
 
