@@ -215,7 +215,8 @@ def h5py():
         file["y"].write_direct(y * 2.0)
         yield "write_direct", file["y"][:]
         file.attrs["a"] = y[:9]
-        yield "mask", file["y"][y > 9.0]
+        order = np.arange(N)
+        yield "mask", file["y"][y > 9.0], file["y"][order], file["y"][order, ...]
 
 
 def numba():

@@ -27,6 +27,10 @@ def refuse(x):
     assert not kind(x)
 def same(x, y):
     return x is y
+def back(x):
+    return x
+def piece(x):
+    return x[2:5]
 def inside(holder):
     return [kind(x) for x in (holder.values() if isinstance(holder, dict) else holder)]
 def called(function, *args):
@@ -59,6 +63,8 @@ class Table:
         self.value = value
     def take(self, value):
         return kind(value)
+    def __getitem__(self, key):
+        return inside(key) if isinstance(key, tuple) else kind(key)
     @classmethod
     def of(cls, value):
         return kind(value)
@@ -185,6 +191,9 @@ frozen.flags.writeable = False
 around = held()
 around[0] = held()
 ragged = [y * 1.0, y[1:] * 1.0]
+order = np.arange(N)[::-1].copy()
+def chosen(of, key):
+    return of[key], of[key, 1], of[..., key]
 q = queue.Queue()
 """
 
@@ -225,6 +234,23 @@ CHECKS = {
     "pickle.loads(pickle.dumps(Record(y))).a.shape": (300_000,),
     # `joblib.dump` writes the class of each array into its file
     "[f(type(Record(y).a)) for f in (pickle.dumps, pickle._dumps)] and pickle.loads(pickle.dumps(type(Record(y).a))) is np.ndarray": True,
+    # what a library gives back is what it was given, and its pieces are pieces of that
+    "library.back(y) is y, y is library.back(y), library.back(y) is not y, library.back(y) is x": (True, True, False, False),
+    "(lambda a, b: (a is b, b is a, a is not b, a is x))(library.back(y), y)": (True, True, False, False),
+    "library.piece(x).base is x, x[3:9].base is x, x[3:9].base is y, x[1:].base is not x": (True, True, False, False),
+    "[a is b for a, b in ((y, x), (y, y), (None, y), (y + 1.0, y))], y[1:] is y, y[1:] is not y": (
+        [False, True, False, False],
+        False,
+        True,
+    ),
+    # an index, of an object of a library
+    "chosen(table, order), table[order > 5], table[~(order > 5), 3], table[np.flatnonzero(y)]": (
+        (True, [True, False], [False, True]),
+        True,
+        [True, False],
+        True,
+    ),
+    "folds(x[order]), x[order > 299_998].tolist(), chosen(np.eye(600), order[:2] - 299_990)[1].tolist()": (True, [0.0], [0.0, 0.0]),
     # the program's own code keeps folding
     "folds(y)": True,
     "folds(y + 1.0)": True,
@@ -332,6 +358,14 @@ print(fib(20), math.sqrt(fib(3)), np.sum(np.ones(3) * 2), len([1]), sorted([2, 1
 for i in range(3):
     a = np.zeros(3)
     a[i] = a[i - 1] * 2.0
+table = {"a": a}
+name = "a"
+row = 0
+for key, other in table.items():
+    row += 1
+    print(table[key][row], table[name], [a[k] for k, e in enumerate(a)])
+if table is None or len is other or a.__class__ is not np.ndarray or other is not int or a is other is key:
+    pass
 class Plain:
     def __init__(self, a):
         self.a = a

@@ -4,7 +4,7 @@ import ast
 from itertools import islice
 
 #: The functions of `leaving` that rewritten code calls.
-ASKED = ("__given__", "__returned__", "__stored__")
+ASKED = ("__given__", "__returned__", "__stored__", "__same__")
 #: The name that is true until the first folding array is made: up to then, a test costs 4 ns.
 UNFOLDED = "__unfolded__"
 #: The name that is true until the program makes an array of objects, which may hold folding arrays.
@@ -87,6 +87,22 @@ def guarded_for_objects(value: ast.expr, *owner: ast.expr) -> ast.expr:
     if len(nodes) == LONG or not OBJECTS.isdisjoint(words) or any(isinstance(n, ONCE) for n in nodes):
         return asked
     return at(value, ast.IfExp(name_of(UNHELD, value), value, asked))
+
+
+def guarded_identity(node: ast.Compare) -> ast.expr:
+    """``a is b`` or ``a is not b``, with a test in programs in which an array has folded."""
+    (right,), (how,) = node.comparators, node.ops
+    same: ast.expr = at(node, ast.Call(name_of("__same__", node), [node.left, right], []))
+    if isinstance(node.left, ast.Name) and isinstance(right, ast.Name):
+        either = at(node, ast.BoolOp(ast.Or(), [_compared(x, ast.Is(), "__folding__") for x in (node.left, right)]))
+        identical = at(node, ast.Compare(node.left, [ast.Is()], [right]))
+        same = at(node, ast.BoolOp(ast.Or(), [identical, at(node, ast.BoolOp(ast.And(), [either, same]))]))
+    if isinstance(how, ast.IsNot):
+        same = at(node, ast.UnaryOp(ast.Not(), same))
+    nodes = list(islice(ast.walk(node), LONG))
+    # an attribute, too, may stand twice: only one of the two is read, and no array that it makes is one that there was before
+    is_short = len(nodes) < LONG and all(isinstance(n, (*PLAIN, ast.Attribute, ast.Compare, ast.cmpop)) for n in nodes)
+    return at(node, ast.IfExp(name_of(UNFOLDED, node), node, same)) if is_short else same
 
 
 def _compared(value: ast.Name, how: ast.cmpop, name: str) -> ast.expr:

@@ -151,6 +151,15 @@ def _is_view_of(shown: np.ndarray, found: np.ndarray) -> bool:
     )
 
 
+def same(x: object, y: object) -> bool:
+    """``x is y``, for NumPy's arrays: what others got for a folding array is that one, and so is the base of their views of it."""
+    if type(y) is not FoldingArray:
+        x, y = y, x
+    if x is y or type(y) is not FoldingArray or type(x) is not NDARRAY:
+        return x is y
+    return x is y.outside() or (y.array is not None and y.array is y.memory.owner and x is y.memory.lease())
+
+
 def _holds(x: object) -> TypeGuard[Holder]:
     """Whether a container holds a folding array."""
     if type(x) in OBJECT_HOLDERS:
@@ -264,6 +273,7 @@ NAMES: dict[str, Callable[..., object] | object] = {
     "__given__": given,
     "__returned__": returned,
     "__stored__": stored,
+    "__same__": same,
     UNFOLDED: True,
     UNHELD: True,
 }

@@ -3,7 +3,7 @@
 A folding array says that it is a ``numpy.ndarray``, but it is none, and compiled code refuses it. So where an array may leave the program,
 the compiled code tests whether it folds, and if so asks `leaving` for NumPy's array: an argument of a call, unless the callee is known to
 be NumPy's or the program's own; an index of ``x.flat``; what a function returns that others may call; what is stored in an object of
-another class. ::
+another class. ``a is b`` asks, too, since one of the two may have come back from there. ::
 
     pandas.cut(y, 10)    pandas.cut(y if __unfolded__ or __kind__(y) is not __folding__ and … else __given__(y, pandas.cut), 10)
 
@@ -19,7 +19,7 @@ from collections.abc import Collection
 from types import CodeType
 
 from ..syntax_trees import syntax_tree
-from .guards import MAY_HOLD, at, guarded, guarded_for_objects, path_of
+from .guards import MAY_HOLD, at, guarded, guarded_for_objects, guarded_identity, path_of
 
 #: Packages that compile functions of the program from their code.
 COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
@@ -103,8 +103,8 @@ class _Names(ast.NodeVisitor):
 
     def __init__(self, tree: ast.Module, is_first: bool) -> None:
         self._is_first = is_first
-        #: How often each name is bound, by imports, to whole numbers; read; and called.
-        self._bound, self._imported, self._counting, self._read, self._called = (Counter[str]() for _ in range(5))
+        #: How often each name is bound, by imports, to whole numbers, to other constants or keys of dictionaries; read; and called.
+        self._bound, self._imported, self._counting, self._keys, self._read, self._called = (Counter[str]() for _ in range(6))
         #: The top modules that names are imported from, and those of ``from module import *``.
         self._origins: dict[str, set[str]] = {}
         self._stars: set[str] = set()
@@ -154,15 +154,30 @@ class _Names(ast.NodeVisitor):
         self._imported[name] += 1
         self._origins.setdefault(name, set()).add(origin)
 
-    def visit_For(self, node: ast.For) -> None:
-        if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call) and _is_name(node.iter.func, "range"):
-            self._counting[node.target.id] += 1
+    def visit_For(self, node: ast.For | ast.comprehension) -> None:
+        first = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
+        if isinstance(first, ast.Name) and isinstance(node.iter, ast.Call):
+            makes = node.iter.func
+            if _is_name(makes, "range") or (_is_name(makes, "enumerate") and first is not node.target):
+                self._counting[first.id] += 1
+            elif isinstance(makes, ast.Attribute) and makes.attr in ("items", "keys"):
+                self._keys[first.id] += 1
+        self.generic_visit(node)
+
+    visit_comprehension = visit_For
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._note_constant([node.target], node.value)
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, int):
-            self._counting.update(t.id for t in node.targets if isinstance(t, ast.Name))
+        self._note_constant(node.targets, node.value)
         self.generic_visit(node)
+
+    def _note_constant(self, targets: list[ast.expr], value: ast.expr) -> None:
+        if isinstance(value, ast.Constant):
+            names = self._counting if isinstance(value.value, int) else self._keys
+            names.update(t.id for t in targets if isinstance(t, ast.Name))
 
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name):
@@ -189,6 +204,10 @@ class _Names(ast.NodeVisitor):
     def is_counter(self, node: ast.AST) -> bool:
         """Whether an expression is a variable that only ever holds whole numbers."""
         return isinstance(node, ast.Name) and 0 < self._bound[node.id] == self._counting[node.id]
+
+    def is_key(self, node: ast.Name) -> bool:
+        """Whether a variable only ever holds whole numbers, other constants and keys of dictionaries."""
+        return 0 < self._bound[node.id] == self._counting[node.id] + self._keys[node.id]
 
     def has_own_bases(self, node: ast.ClassDef) -> bool:
         """Whether a class derives from classes of this module alone."""
@@ -223,6 +242,14 @@ class _Names(ast.NodeVisitor):
     def is_built_in(self, callee: ast.expr) -> bool:
         """Whether a callee is one of `BUILT_IN`."""
         return isinstance(callee, ast.Name) and callee.id in BUILT_IN and self.is_pythons(callee.id)
+
+    def is_no_array(self, node: ast.expr) -> bool:
+        """Whether an expression is known to be no array: a constant, a function or class of this module, of Python's, or of an object."""
+        if isinstance(node, ast.Name):
+            return node.id in self.own or (hasattr(builtins, node.id) and self.is_pythons(node.id))
+        if isinstance(node, ast.Call):
+            return _is_name(node.func, "type") and self.is_pythons("type")
+        return isinstance(node, ast.Constant) or (isinstance(node, ast.Attribute) and node.attr == "__class__")
 
     def is_pythons(self, name: str) -> bool:
         """Whether nothing in the module gives a built-in function's name another meaning."""
@@ -357,6 +384,14 @@ class _Rewriter(ast.NodeTransformer):
         of = callee.value
         return (_is_name(of, "self") and callee.attr in self._own_methods) or (isinstance(of, ast.Call) and _is_name(of.func, "super"))
 
+    # comparisons
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        sides = [node.left, *node.comparators]
+        may_be_arrays = len(sides) == 2 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not any(map(self._names.is_no_array, sides))
+        return guarded_identity(node) if may_be_arrays else node
+
     # indices
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -364,7 +399,23 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node.value, ast.Attribute) and node.value.attr == "flat":
             # NumPy's iterator takes no other mask than an array of its own
             node.slice = guarded(node.slice, "__given__", at(node, ast.Constant(None)))
+            return node
+        owner = path_of(node.value)
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = [self._guarded_index(key, owner) for key in node.slice.elts]
+        else:
+            node.slice = self._guarded_index(node.slice, owner)
         return node
+
+    def _guarded_index(self, key: ast.expr, owner: list[ast.expr]) -> ast.expr:
+        """An index, with a test if it may be an array: a library's own object may be what is indexed."""
+        if isinstance(key, ast.Name):
+            may_be_array = not self._names.is_key(key) and not self._names.is_no_array(key)
+        else:
+            may_be_array = isinstance(key, ast.Compare) or (isinstance(key, ast.Call) and self._names.is_of(key.func, NUMPYS))
+            may_be_array = may_be_array or (isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.Invert))
+            may_be_array = may_be_array or (isinstance(key, ast.BinOp) and isinstance(key.op, (ast.BitAnd, ast.BitOr, ast.BitXor)))
+        return guarded(key, "__given__", *owner, searched=False) if may_be_array else key
 
     # what is stored elsewhere
 
