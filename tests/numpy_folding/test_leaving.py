@@ -243,6 +243,7 @@ CHECKS = {
         False,
         True,
     ),
+    "library.numpy is np, np is not library.numpy, np == library.numpy, np is library, np is None": (True, False, True, False, False),
     # an index, of an object of a library
     "chosen(table, order), table[order > 5], table[~(order > 5), 3], table[np.flatnonzero(y)]": (
         (True, [True, False], [False, True]),

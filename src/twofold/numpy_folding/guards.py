@@ -91,18 +91,22 @@ def guarded_for_objects(value: ast.expr, *owner: ast.expr) -> ast.expr:
 
 def guarded_identity(node: ast.Compare) -> ast.expr:
     """``a is b`` or ``a is not b``, with a test in programs in which an array has folded."""
-    (right,), (how,) = node.comparators, node.ops
-    same: ast.expr = at(node, ast.Call(name_of("__same__", node), [node.left, right], []))
-    if isinstance(node.left, ast.Name) and isinstance(right, ast.Name):
-        either = at(node, ast.BoolOp(ast.Or(), [_compared(x, ast.Is(), "__folding__") for x in (node.left, right)]))
-        identical = at(node, ast.Compare(node.left, [ast.Is()], [right]))
-        same = at(node, ast.BoolOp(ast.Or(), [identical, at(node, ast.BoolOp(ast.And(), [either, same]))]))
-    if isinstance(how, ast.IsNot):
-        same = at(node, ast.UnaryOp(ast.Not(), same))
+    (right,) = node.comparators
     nodes = list(islice(ast.walk(node), LONG))
     # an attribute, too, may stand twice: only one of the two is read, and no array that it makes is one that there was before
-    is_short = len(nodes) < LONG and all(isinstance(n, (*PLAIN, ast.Attribute, ast.Compare, ast.cmpop)) for n in nodes)
-    return at(node, ast.IfExp(name_of(UNFOLDED, node), node, same)) if is_short else same
+    if len(nodes) == LONG or not all(isinstance(n, (*PLAIN, ast.Attribute, ast.Compare, ast.cmpop)) for n in nodes):
+        return same(node)
+    asked = same(node)
+    if isinstance(node.left, ast.Name) and isinstance(right, ast.Name):
+        folds = at(node, ast.BoolOp(ast.Or(), [_compared(x, ast.Is(), "__folding__") for x in (node.left, right)]))
+        asked = at(node, ast.IfExp(folds, asked, node))
+    return at(node, ast.IfExp(name_of(UNFOLDED, node), node, asked))
+
+
+def same(node: ast.Compare) -> ast.expr:
+    """``a is b``, or ``a is not b``, as `leaving` answers it."""
+    asked = at(node, ast.Call(name_of("__same__", node), [node.left, *node.comparators], []))
+    return at(node, ast.UnaryOp(ast.Not(), asked)) if isinstance(node.ops[0], (ast.IsNot, ast.NotEq)) else asked
 
 
 def _compared(value: ast.Name, how: ast.cmpop, name: str) -> ast.expr:

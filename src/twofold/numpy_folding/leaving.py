@@ -152,12 +152,18 @@ def _is_view_of(shown: np.ndarray, found: np.ndarray) -> bool:
 
 
 def same(x: object, y: object) -> bool:
-    """``x is y``, for NumPy's arrays: what others got for a folding array is that one, and so is the base of their views of it."""
+    """``x is y`` as a program would see it with NumPy alone.
+
+    What others got for a folding array is that one, and so is the base of their views of it; the face is the module that it stands for.
+    """
     if type(y) is not FoldingArray:
         x, y = y, x
-    if x is y or type(y) is not FoldingArray or type(x) is not NDARRAY:
-        return x is y
-    return x is y.outside() or (y.array is not None and y.array is y.memory.owner and x is y.memory.lease())
+    if x is y:
+        return True
+    if type(y) is FoldingArray:
+        is_base = y.array is not None and y.array is y.memory.owner and x is y.memory.lease()
+        return type(x) is NDARRAY and (x is y.outside() or is_base)
+    return isinstance(x, ModuleType) and isinstance(y, ModuleType) and x.__name__ == y.__name__ == "numpy"
 
 
 def _holds(x: object) -> TypeGuard[Holder]:

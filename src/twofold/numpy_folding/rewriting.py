@@ -19,7 +19,7 @@ from collections.abc import Collection
 from types import CodeType
 
 from ..syntax_trees import syntax_tree
-from .guards import MAY_HOLD, at, guarded, guarded_for_objects, guarded_identity, path_of
+from .guards import MAY_HOLD, at, guarded, guarded_for_objects, guarded_identity, path_of, same
 
 #: Packages that compile functions of the program from their code.
 COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
@@ -108,6 +108,8 @@ class _Names(ast.NodeVisitor):
         #: The top modules that names are imported from, and those of ``from module import *``.
         self._origins: dict[str, set[str]] = {}
         self._stars: set[str] = set()
+        #: Names of the module ``numpy``.
+        self._modules: set[str] = set()
         #: Functions and classes that are handed to compilers.
         self._compiled: set[str] = set()
         self.visit(tree)
@@ -139,7 +141,10 @@ class _Names(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self._import(alias.asname or alias.name.partition(".")[0], _origin(alias.name if alias.asname else "", alias.name))
+            name = alias.asname or alias.name.partition(".")[0]
+            self._import(name, _origin(alias.name if alias.asname else "", alias.name))
+            if alias.name == "numpy" or name == "numpy":
+                self._modules.add(name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         module = "" if node.level else node.module or ""
@@ -242,6 +247,10 @@ class _Names(ast.NodeVisitor):
     def is_built_in(self, callee: ast.expr) -> bool:
         """Whether a callee is one of `BUILT_IN`."""
         return isinstance(callee, ast.Name) and callee.id in BUILT_IN and self.is_pythons(callee.id)
+
+    def is_module(self, node: ast.expr) -> bool:
+        """Whether an expression is the module ``numpy``."""
+        return isinstance(node, ast.Name) and node.id in self._modules and self.is_of(node, NUMPYS)
 
     def is_no_array(self, node: ast.expr) -> bool:
         """Whether an expression is known to be no array: a constant, a function or class of this module, of Python's, or of an object."""
@@ -388,9 +397,12 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        sides = [node.left, *node.comparators]
-        may_be_arrays = len(sides) == 2 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not any(map(self._names.is_no_array, sides))
-        return guarded_identity(node) if may_be_arrays else node
+        sides, how = [node.left, *node.comparators], node.ops[0]
+        if len(sides) != 2 or not isinstance(how, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+            return node
+        if any(map(self._names.is_module, sides)):
+            return same(node)  # ``xp is numpy``: a library's own is not the one that programs see
+        return node if isinstance(how, (ast.Eq, ast.NotEq)) or any(map(self._names.is_no_array, sides)) else guarded_identity(node)
 
     # indices
 
