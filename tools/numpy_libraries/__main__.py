@@ -2,6 +2,7 @@
 
     python -m tools.numpy_libraries                           everything; hours
     python -m tools.numpy_libraries --only pandas,numba --share 0.1
+    python -m tools.numpy_libraries --only pandas --seed 3    other tests
     python -m tools.numpy_libraries --write                   also write the table in the docs
 
 Of each library's own tests a sample, drawn with a seed, runs three times in processes of its own: on NumPy; with the arrays that the tests
@@ -85,11 +86,11 @@ def site_packages() -> Path:
     return next((FOLDER / "lib").glob("python*/site-packages"))
 
 
-def sample(row: dict[str, Any], share: float) -> list[str]:
+def sample(row: dict[str, Any], share: float, seed: int) -> list[str]:
     """Some of a library's tests, by pytest's names."""
     said = pytest(row, "numpy", ["--collect-only", "--pyargs", *row.get("collected", [row["tests"]])], RESULTS / f"{row['name']}.collected")
     found = [line for line in said.splitlines() if "::" in line and not line.startswith(("ERROR", "FAILED"))]
-    drawn = random.Random(SEED).sample(found, min(len(found), round(row["count"] * share)))
+    drawn = random.Random(seed).sample(found, min(len(found), round(row["count"] * share)))
     return sorted(drawn)
 
 
@@ -109,9 +110,9 @@ def outcomes(row: dict[str, Any], way: str, names: list[str]) -> dict[str, Any]:
     return found
 
 
-def compared(row: dict[str, Any], share: float) -> dict[str, Any]:
+def compared(row: dict[str, Any], share: float, seed: int) -> dict[str, Any]:
     """A library's row of the page."""
-    names = sample(row, share)
+    names = sample(row, share, seed)
     plain = outcomes(row, "numpy", names)
     result: dict[str, Any] = {"sample": plain["passed"], "differ": {}}
     for way in WAYS[1:]:
@@ -151,6 +152,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="test-numpy-libraries", description="Run libraries' own tests with folding arrays.")
     parser.add_argument("--only", default="", metavar="NAME,…", help="some libraries")
     parser.add_argument("--share", type=float, default=1.0, help="a part of each sample, for a quick look")
+    parser.add_argument("--seed", type=int, default=SEED, help="another one draws other tests")
     parser.add_argument("--write", action="store_true", help="write the page and the results, which keep those of other libraries")
     given = parser.parse_args()
     rows = [row for row in table()["library"] if not given.only or row["name"] in given.only.split(",")]
@@ -159,7 +161,7 @@ def main() -> int:
     kept: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"libraries": {}}
     failed = False
     for row in rows:
-        kept["libraries"][row["name"]] = found = compared(row, given.share)
+        kept["libraries"][row["name"]] = found = compared(row, given.share, given.seed)
         failed = failed or any(found["differ"].values())
         if given.write:
             numpys = subprocess.run([PYTHON, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True)
