@@ -45,6 +45,8 @@ def pandas():
     yield "factorize", pd.factorize(z)[0]
     yield "testing", pd.testing.assert_frame_equal(frame, pd.DataFrame({"y": y, "z": z, "w": frame.w}))
     yield "mask", frame[y > 5.0].sum()
+    wanted = np.arange(0, 2 * N, 2)  # noqa: F841  (pandas reads it)
+    yield "query", frame.query("z in @wanted and y > @y.mean()").w.sum()
     yield "categorical", pd.Categorical.from_codes(z % 3, ["a", "b", "c"])
     yield "index", pd.Index(y).searchsorted(y[:9])
     yield "date", pd.to_datetime(z, unit="s")[-1]

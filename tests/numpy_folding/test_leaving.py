@@ -244,6 +244,7 @@ CHECKS = {
         True,
     ),
     "library.numpy is np, np is not library.numpy, np == library.numpy, np is library, np is None": (True, False, True, False, False),
+    "[y].index(y), [y].count(y), (d := {'a': [y, 1]}, d['a'].remove(y), d['a'])[2]": (0, 1, [1]),
     # an index, of an object of a library
     "chosen(table, order), table[order > 5], table[~(order > 5), 3], table[np.flatnonzero(y)]": (
         (True, [True, False], [False, True]),

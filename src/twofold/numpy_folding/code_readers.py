@@ -1,7 +1,8 @@
 """Libraries that read the code of functions: they get the code as the program's text has it, without the tests of `rewriting`.
 
 numba compiles a function from its code, cloudpickle sends the code to processes that do not know the names of the tests, and pytest
-compiles test modules by itself. `own_modules` loads these libraries' modules and then calls what `CHANGES` has for them.
+compiles test modules by itself. pandas reads the variables around a call of ``frame.query``: it gets NumPy's own arrays. `own_modules`
+loads these libraries' modules and then calls what `CHANGES` has for them.
 """
 
 import ast
@@ -13,10 +14,11 @@ from pathlib import Path
 from types import CodeType, MethodType, ModuleType
 from typing import Any
 
-from . import guards, rewriting
+from . import guards, leaving, rewriting
 
 #: Compiled files are of this version of the rewriting alone.
-TAG = f"{zlib.crc32(b''.join([Path(__file__).with_name(name).read_bytes() for name in ('guards.py', 'rewriting.py')])):x}"
+REWRITERS = ("guards.py", "module_names.py", "rewriting.py")
+TAG = f"{zlib.crc32(b''.join([Path(__file__).with_name(name).read_bytes() for name in REWRITERS])):x}"
 #: Texts that are in no file, such as that of ``-c``, by the names that their code has for files.
 texts: dict[str, bytes | str] = {}
 #: The module whose objects functions of the face are bound to.
@@ -79,6 +81,15 @@ def _change_cloudpickle(module: Any) -> None:
     table[CodeType] = lambda code: before(original(code))
 
 
+def _change_pandas(module: Any) -> None:
+    before = module.Scope.resolve
+
+    def resolve(self: object, key: str, is_local: bool) -> object:
+        return leaving.given(before(self, key, is_local))
+
+    module.Scope.resolve = resolve
+
+
 def _change_pytest(module: Any) -> None:
     before = module.rewrite_asserts
 
@@ -97,4 +108,5 @@ CHANGES: dict[str, Callable[[Any], None]] = {
     "cloudpickle.cloudpickle": _change_cloudpickle,
     "joblib.externals.cloudpickle.cloudpickle": _change_cloudpickle,
     "_pytest.assertion.rewrite": _change_pytest,
+    "pandas.core.computation.scope": _change_pandas,
 }

@@ -22,8 +22,8 @@ import numpy as np
 from .array import BEFORE_FIRST, NDARRAY, FoldingArray
 from .guards import UNFOLDED, UNHELD
 from .importing import is_own
+from .module_names import APART, BUILT_IN, HARMLESS
 from .reasons import HANDED_OUT
-from .rewriting import APART, BUILT_IN, HARMLESS
 from .sites import site
 
 Holder = list[object] | tuple[object, ...] | dict[object, object] | np.ndarray | np.void
