@@ -194,6 +194,8 @@ ragged = [y * 1.0, y[1:] * 1.0]
 order = np.arange(N)[::-1].copy()
 def chosen(of, key):
     return of[key], of[key, 1], of[..., key]
+def located(of, key):
+    return of.loc[key], of.loc[[key, 1], 1]
 q = queue.Queue()
 """
 
@@ -252,6 +254,7 @@ CHECKS = {
         [True, False],
         True,
     ),
+    "located(table, (order, 'text')), located(table, order)": (([True, False], [False, False]), (True, [False, False])),
     "folds(x[order]), x[order > 299_998].tolist(), chosen(np.eye(600), order[:2] - 299_990)[1].tolist()": (True, [0.0], [0.0, 0.0]),
     # the program's own code keeps folding
     "folds(y)": True,

@@ -199,13 +199,15 @@ class _Rewriter(ast.NodeTransformer):
             node.slice = guarded(node.slice, "__given__", at(node, ast.Constant(None)))
             return node
         owner = path_of(node.value)
+        # searching each tuple would take longer than most look-ups by one, but not than those in tables
+        searched = isinstance(node.value, ast.Attribute) and node.value.attr in LOCATORS
         if isinstance(node.slice, ast.Tuple):
-            node.slice.elts = [self._guarded_index(key, owner) for key in node.slice.elts]
+            node.slice.elts = [self._guarded_index(key, owner, searched) for key in node.slice.elts]
         else:
-            node.slice = self._guarded_index(node.slice, owner)
+            node.slice = self._guarded_index(node.slice, owner, searched)
         return node
 
-    def _guarded_index(self, key: ast.expr, owner: list[ast.expr]) -> ast.expr:
+    def _guarded_index(self, key: ast.expr, owner: list[ast.expr], searched: bool) -> ast.expr:
         """An index, with a test if it may be an array: a library's own object may be what is indexed."""
         if isinstance(key, ast.Name):
             may_be_array = not self._names.is_key(key) and not self._names.is_no_array(key)
@@ -213,7 +215,7 @@ class _Rewriter(ast.NodeTransformer):
             may_be_array = isinstance(key, ast.Compare) or (isinstance(key, ast.Call) and self._names.is_of(key.func, NUMPYS))
             may_be_array = may_be_array or (isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.Invert))
             may_be_array = may_be_array or (isinstance(key, ast.BinOp) and isinstance(key.op, (ast.BitAnd, ast.BitOr, ast.BitXor)))
-        return guarded(key, "__given__", *owner, searched=False) if may_be_array else key
+        return guarded(key, "__given__", *owner, searched=searched) if may_be_array else key
 
     # what is stored elsewhere
 
