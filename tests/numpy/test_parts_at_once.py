@@ -18,8 +18,9 @@ KEYS = {
 }
 DTYPES = ["float64", "float32", "int32", "uint8", "bool", "complex64"]
 OPERATIONS = [
-    "a + b", "b - a", "a * b", "b & a", "a < b", "b == a", "a + w", "w - a", "w < a", "a + 2", "2 - a", "a > 1", "a * 0.5", "a ** 2", "a ** 3",
-    "b ** a", "~a", "abs(a)", "a + row", "row - a", "np.maximum(a, b)", "np.minimum(w, a)", "np.square(a)", "np.logical_not(a)", "np.add(a, b, out=o)",
+    "a + b", "b - a", "a * b", "b & a", "a < b", "b == a", "a + w", "w - a", "w < a", "a + 2", "2 - a", "a > 1", "a * 0.5", "a ** 2",
+    "a ** 3", "b ** a", "~a", "abs(a)", "a + row", "row - a", "np.maximum(a, b)", "np.minimum(w, a)", "np.square(a)",
+    "np.logical_not(a)", "np.add(a, b, out=o)",
 ]  # fmt: skip
 #: These read a copy, whatever the layout, so that sums have the same bits as of an array in rows.
 COPYING = [
