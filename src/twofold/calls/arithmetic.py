@@ -21,6 +21,7 @@ from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS, is_changeable
 from ..signal_handlers import unless_signalled
 from .contents import (
+    BFLOAT16,
     cls,
     content,
     contiguous,
@@ -40,6 +41,7 @@ from .contents import (
 from .fragments import (
     BOOL,
     RECOVERABLE,
+    ROOTED,
     agree,
     agrees,
     alone,
@@ -47,6 +49,7 @@ from .fragments import (
     fn,
     general,
     has_general,
+    has_roots,
     has_view_product,
     is_recordable,
     memory,
@@ -59,6 +62,7 @@ from .fragments import (
     return_of_values,
     return_recorded,
     reverse,
+    roots,
     run,
     run_number,
     runs_now,
@@ -133,6 +137,11 @@ def return_of_parts(self, other, a, b, kind):
 
 def binary(self, other):
     """An operator of two operands, or of an array and a number."""
+    kind = other.__class__
+    if has_roots and (kind is float or kind is int) and other in roots:
+        a = self._held
+        if a.dtype.kind == "f" and a.dtype is not BFLOAT16 if a.__class__ is PLAIN else self._dtype in ROOTED:
+            return roots[other](self)
     if has_view_product:  # before a view is read, which may be recorded
         if self._held is None:
             return_product_of_view(self, other, False)
@@ -141,7 +150,6 @@ def binary(self, other):
             return_product_of_view(other, self, True)
             return view_product(self, other)
     a = content(self)
-    kind = other.__class__
     if kind is cls:
         b = content(other)
         # Both small, ready and unrecorded: the result is NumPy's by definition, or by MXNet's rules as well (`agree`).

@@ -35,6 +35,8 @@ owned: Function = FREE
 memory: Function = FREE
 #: The matrix product of which an operand is a view.
 view_product: Function = FREE
+#: Functions that ``**`` calls for some exponents.
+roots: dict[float, Function] = FREE
 # The names below are known in advance: `assembled` leaves out the branches that they rule out.
 
 #: Whether the operands are exchanged, as in ``__radd__``; the first operand is then a number.
@@ -51,6 +53,8 @@ takes_numbers: bool = FREE
 wraps: bool = FREE
 #: Whether the operator is ``**`` by NumPy's rules.
 powers: bool = FREE
+#: Whether there are `roots`.
+has_roots: bool = FREE
 #: Whether the operator is a matrix product with a way of its own for views.
 has_view_product: bool = FREE
 
@@ -62,6 +66,7 @@ SQUARED = frozenset({"bool", *COMPLEX})
 #: The dtypes of exponents that may be negative, which is an error if the bases are integers.
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 BOOL = NUMPY["bool"]
+ROOTED = frozenset({"float16", "float32", "float64"})
 squared = np.square
 
 

@@ -25,6 +25,7 @@ def specialise(
     general: Function | None = None,
     element: type | None = None,
     view_product: Function | None = None,
+    roots: dict[float, Function] | None = None,
 ) -> Function:
     """The callable of a primitive for one array class.
 
@@ -48,6 +49,8 @@ def specialise(
         The class of NumPy's scalars, or None.
     view_product
         The general function of a matrix product of which an operand is a view.
+    roots
+        For ``**``: functions to call for some exponents of floats.
     """
     bound_op = bound_op or op.bind(legacy)
     names = {"operand": operand, "bound_op": bound_op, "typed": bound_op.typed, "fn": host_function(op), "general": general}
@@ -56,7 +59,8 @@ def specialise(
         known |= {"reverse": reverse, "takes_numbers": op.ufunc is not None, "wraps": op.front.wraps}
         known["powers"] = op.python == "pow" and not legacy
         known["has_view_product"] = view_product is not None
-        names["view_product"] = view_product
+        known["has_roots"] = roots is not None
+        names |= {"view_product": view_product, "roots": roots}
     return method_of((unary, binary)[arity - 1], op, (cls, element), names, **known)
 
 

@@ -249,6 +249,7 @@ def _short(
         general=general,
         element=ndarrayElement,
         view_product=view_product,
+        roots=ROOTS if op.python == "pow" and not reverse else None,
     )
 
 
@@ -260,6 +261,10 @@ def short(op: Op) -> Callable[..., Any]:
     """
     # a product with a transposed matrix is the views' own
     return getattr(operator, f"__{op.python}__") if op.ufunc is None else _short(op, _general(op))
+
+
+#: What NumPy's powers of floats take for some exponents: the root of -inf is NaN, and takes half the time.
+ROOTS: dict[float, Callable[..., Any]] = {0.5: short(primitive_math.sqrt), -1: lambda x: 1.0 / x}
 
 
 def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
