@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..opdef import Op
-from ..ops import einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
+from ..ops import einsum, mxnet_numpy_creation, mxnet_numpy_shapes, singular_values
 from ..ops import mxnet_numpy_linear as ops
 from ..ops import mxnet_numpy_reduction as norms
 from .front import Array
@@ -68,8 +68,8 @@ class LinearAlgebra(Face[Array]):
         if hermitian:
             raise ParameterError("pinv: hermitian is not supported", "hermitian=True", "leave hermitian out")
         if self._front.number(rcond) is None:
-            return self._apply(linear_algebra.pinv, a, rcond, hermitian=False)
-        return self._apply(linear_algebra.pinv_of_scalar, a, rcond=rcond, hermitian=False)
+            return self._apply(singular_values.pinv, a, rcond, hermitian=False)
+        return self._apply(singular_values.pinv_of_scalar, a, rcond=rcond, hermitian=False)
 
     def norm(self, x: object, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
         """The norm of vectors or matrices along axes.

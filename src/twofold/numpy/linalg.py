@@ -1,7 +1,7 @@
 """``twofold.np.linalg``: NumPy's linear algebra as operators, with gradients of any order. NumPy computes complex numbers on the host.
 
-Eigenvectors and singular vectors have gradients if their values are distinct; `ops/linear_algebra.py` defines these gradients. Ranks
-have none.
+Eigenvectors and singular vectors have gradients if their values are distinct; `ops/linear_algebra.py` and `ops/singular_values.py` define
+them. Ranks have none.
 """
 
 import math
@@ -24,7 +24,7 @@ from ..imperative.invoke import invoke
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef import Op, distinct_axes, normalized_axis
-from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
+from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather, singular_values
 from . import shapes
 from .array import Out, ndarray
 from .creation import broadcast_view, eye, operand, operands, zeros
@@ -149,9 +149,9 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
     if bound is None:
         bound = float(np.finfo(a.dtype).eps) * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
     if isinstance(bound, (int, float)):
-        return run(linear_algebra.pinv_of_scalar, a, rcond=float(bound), hermitian=bool(hermitian))
+        return run(singular_values.pinv_of_scalar, a, rcond=float(bound), hermitian=bool(hermitian))
     each = broadcast_view(operand(bound, a.context).astype(a.dtype, copy=False), a.shape[:-2])
-    return run(linear_algebra.pinv, a, each, hermitian=bool(hermitian))
+    return run(singular_values.pinv, a, each, hermitian=bool(hermitian))
 
 
 @real_operands(2)
@@ -289,15 +289,17 @@ def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermiti
         u = run(primitive_gather.take_along_axis, vectors, expand_dims(places, -2), axis=a.ndim - 1)
         signs = function_of("sign")(run(primitive_gather.take_along_axis, values, places, axis=a.ndim - 2))
         return result_of("svd")(u, s, matrix_transpose(u * expand_dims(signs, -2)))
-    is_full = full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]
+    if not compute_uv:
+        return run(singular_values.singular_values, a)
+    is_full = full_matrices and a.ndim > 1 and a.shape[-1] != a.shape[-2]
     if is_full and not is_recorded(a):
         return by_numpy(np.linalg.svd, (a,), {})
-    u, s, vh = run_several(linear_algebra.svd, a)
+    u, s, vh = run_several(singular_values.svd, a)
     if is_full and u.shape[-2] > u.shape[-1]:
         u, _ = _completed(u)
     elif is_full:
         vh = matrix_transpose(_completed(matrix_transpose(vh))[0])
-    return result_of("svd")(u, s, vh) if compute_uv else s
+    return result_of("svd")(u, s, vh)
 
 
 def svdvals(x: ArrayLike, /) -> ndarray:
@@ -429,8 +431,8 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarr
 
 #: Functions that round as NumPy's do, because they call the same routine.
 SAME = (
-    "cholesky", "cross", "det", "eig", "eigh", "eigvals", "inv", "lstsq", "matmul", "matrix_power", "matrix_rank", "outer", "qr",
-    "slogdet", "solve",
+    "cholesky", "cond", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul", "matrix_power", "matrix_rank",
+    "outer", "qr", "slogdet", "solve", "svdvals",
 )  # fmt: skip
 
 for _name in SAME:
