@@ -129,10 +129,10 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
         in_order = w.transpose(sorted(range(len(axes)), key=axes.__getitem__))
         w = in_order.reshape([n if k in axes else 1 for k, n in enumerate(x.shape)])
     dtype = np.result_type(x.dtype, w.dtype, *([] if has_nan(x._dtype) else [np.float64]))
-    scale = sum(broadcast_view(w, x.shape), axis, dtype, keepdims=keepdims)
+    scale = sum(w if w.shape == x.shape else broadcast_view(w, x.shape), axis, dtype, keepdims=keepdims)
     if not is_followed(scale) and any(scale.detach() == 0):
         raise ZeroWeights("Weights sum to zero, can't be normalized", None, "leave out what has no weight")
-    result = function_of("divide")(sum(x.astype(dtype) * w, axis, keepdims=keepdims), scale)
+    result = function_of("divide")(sum(x.astype(dtype, copy=False) * w, axis, keepdims=keepdims), scale)
     return (result, scale) if returned else result
 
 

@@ -374,7 +374,7 @@ def _wrapped(result: Any, given: Sequence[Any], copies: bool = False) -> Any:
                 break
         if result.dtype not in NAME_OF:
             return result
-        if base is not None and getattr(base, "size", None) != result.size:  # part of an array without other users
+        if base is not None and getattr(base, "nbytes", None) != result.nbytes:  # part of an array without other users
             result = np.array(result)
         # contents are always in row-major order; NumPy's results have the order of their operands
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
