@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -36,8 +37,30 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], aligned: Sequence[
 
 def comparisons(results: Path) -> Iterator[str]:
     """All comparisons in a folder, as Markdown."""
-    for file in sorted(results.glob("peers-*.json")):
-        yield from comparison(json.loads(file.read_text(encoding="utf-8")))
+    for kind, written in (("peers", comparison), ("small", small_operations), ("loops", loops)):
+        for file in sorted(results.glob(f"{kind}-*.json")):
+            yield from written(json.loads(file.read_text(encoding="utf-8")))
+
+
+def small_operations(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What ``make bench-small`` has written: microseconds of single operations beyond NumPy's."""
+    yield "## Small operations\n"
+    yield "What a statement takes beyond NumPy's time, by `make bench-small`; `nd:` is `mx.nd`, whose targets are its own.\n"
+    over = [row for row in rows if row["name"].endswith(": over NumPy")]
+    lines = [(f"`{row['name'].removesuffix(': over NumPy')}`", f"{row['value']:.2f} µs", f"{row['target']:.2f} µs") for row in over]
+    yield table(("statement", "beyond NumPy", "target"), lines, (LEFT, RIGHT, RIGHT)) + "\n"
+    for row in rows:
+        if row["name"].endswith("geometric mean"):
+            yield f"* {row['name']}: {row['value']:.2f}"
+    yield ""
+
+
+def loops(ratios: Mapping[str, float]) -> Iterator[str]:
+    """What ``make bench-loops`` has written: the time of loops over elements and small parts, relative to NumPy's."""
+    yield "## Loops over elements\n"
+    yield f"Loops over elements, rows and parts of small arrays, by `make bench-loops`; geometric mean {geometric_mean(ratios.values()):.2f}.\n"
+    rows = [(name, f"{ratio:.2f}") for name, ratio in sorted(ratios.items(), key=lambda item: item[1])]
+    yield table(("loop", "time over NumPy's"), rows, (LEFT, RIGHT)) + "\n"
 
 
 def comparison(record: Mapping[str, Any]) -> Iterator[str]:

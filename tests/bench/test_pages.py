@@ -32,6 +32,21 @@ def test_every_comparison_has_a_table_with_every_work_and_way():
                 assert f"| {way} | {format_amount(value, item['unit'])} |" in text
 
 
+def test_small_operations_and_loops_have_tables(tmp_path):
+    rows = [
+        {"name": "x + x: over NumPy", "value": 0.4567, "unit": "µs", "target": 0.3},
+        {"name": "x + x: Python frames", "value": 1, "unit": "", "target": 1},
+        {"name": "all of them / NumPy, geometric mean", "value": 1.234, "unit": "x", "target": 2.0},
+    ]
+    (tmp_path / "small-2-cores.json").write_text(json.dumps(rows))
+    (tmp_path / "loops-2-cores.json").write_text(json.dumps({"slow": 2.0, "fast": 0.5}))
+    text = "\n".join(comparisons(tmp_path))
+    assert "| `x + x` | 0.46 µs | 0.30 µs |\n\n* all of them / NumPy, geometric mean: 1.23" in text
+    assert "geometric mean 1.00" in text
+    assert "| fast | 0.50 |\n| slow | 2.00 |" in text
+    assert "frames" not in text
+
+
 def test_the_fastest_is_first_and_the_others_are_relative_to_it():
     items = {"a": {"text": "work", "unit": "s", "medians": {"slow": 3.0, "fast": 2.0}}}
     record = {"date": "2026-01-01", "cores": 2, "libraries": {"slow": {"version": "1"}}, "verdicts": [], "items": items}
