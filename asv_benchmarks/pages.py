@@ -58,7 +58,8 @@ def small_operations(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def loops(ratios: Mapping[str, float]) -> Iterator[str]:
     """What ``make bench-loops`` has written: the time of loops over elements and small parts, relative to NumPy's."""
     yield "## Loops over elements\n"
-    yield f"Loops over elements, rows and parts of small arrays, by `make bench-loops`; geometric mean {geometric_mean(ratios.values()):.2f}.\n"
+    mean = geometric_mean(ratios.values())
+    yield f"Loops over elements, rows and parts of small arrays, by `make bench-loops`; geometric mean {mean:.2f}.\n"
     rows = [(name, f"{ratio:.2f}") for name, ratio in sorted(ratios.items(), key=lambda item: item[1])]
     yield table(("loop", "time over NumPy's"), rows, (LEFT, RIGHT)) + "\n"
 
