@@ -16,6 +16,7 @@ WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
         "tests/ops/test_conformance.py",
     ),
+    "parts are read by NumPy's functions, with their bits, warnings and frames": ("tests/numpy/test_parts_at_once.py",),
     "methods in machine code serve arrays of the CPU": ("tests/numpy/test_machine_code",),
     "buffers are memory of the CPU": (
         "tests/numpy/test_constructor.py::test_a_vector_over_a_buffer_shares_memory",
@@ -52,6 +53,7 @@ WHY_NOT = {
         f"{PARTS}a_copy_of_a_recorded_view_is_made_once",
     ),
     "counts what the CPU does at once and in place; GPUs let it wait in the window": (
+        "tests/numpy/test_large.py::test_few_simple_operations_that_spare_little_stop_waiting",
         "tests/sparse/test_lazy_updates.py::test_an_error_while_rows_are_summed_leaves_the_graph_whole",
         f"{LARGE}large_arrays_are_written_in_place",
         f"{LARGE}what_is_read_after_every_operation_stops_waiting",

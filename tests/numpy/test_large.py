@@ -408,3 +408,17 @@ def test_replacements_of_nan_keep_the_dtype_and_are_not_replaced(options, dtype,
     for result in found:
         assert result.dtype == want.dtype
         numpy.testing.assert_array_equal(result.asnumpy(), want)
+
+
+@pytest.mark.parametrize(
+    "text", ["x * 2.5", "x + 1.5", "2.5 - x", "np.multiply(x, 2.5)", "np.maximum(0.5, x)", "x == 0.1", "x ** 1.5", "x + x"]
+)
+@pytest.mark.parametrize("size", [5, 5000, 70_000])
+def test_bfloat16_beside_numbers_stays_what_it_is(text, size):
+    env = {"np": np, "x": np.full(size, 0.1).astype("bfloat16")}
+    code = compile(text, "<text>", "eval")
+    found = [eval(code, env) for _ in range(2 * ALONE)]
+    assert {a.dtype.name for a in found} == {"bool" if "==" in text else "bfloat16"}
+    assert len({a.asnumpy().tobytes() for a in found}) == 1
+    if "==" in text:
+        assert bool(found[0].all())

@@ -96,3 +96,11 @@ def test_a_part_written_later_does_not_change_what_was_computed():
     u[...] = 0
     numpy.testing.assert_array_equal(found.asnumpy(), want[1:-1, 1:-1] + want[2:, 2:])
     numpy.testing.assert_array_equal((u[1:-1, 1:-1] + 1).asnumpy(), 1)
+
+
+@pytest.mark.parametrize("text", ["np.sqrt(v)", "np.log(v)", "v / 0", "v**0.5", "v ** (v * 0.5)", "v // 0", "v % 0"])
+def test_parts_warn_of_floating_point_errors_as_numpys(text):
+    for module in (numpy, np):
+        x = module.array(-numpy.ones((SIDE, SIDE)))
+        with pytest.warns(RuntimeWarning):
+            eval(text, {"np": module, "v": x[:, 1:]})

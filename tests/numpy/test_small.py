@@ -595,17 +595,3 @@ def test_no_device_is_chosen_where_none_is_named(text, tmp_path):
         assert ENTERED == []
     finally:
         ENTERED[:] = entered
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("exponent", [0.5, -1, -1.0])
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("count", [1, 30_000])
-def test_powers_take_roots_and_inverses(dtype, exponent, count):
-    x = numpy.tile(numpy.array([4.0, -numpy.inf, -0.0, 9.0, numpy.nan, 2.0, 7.1], dtype), count)
-    a = np.array(x)
-    for power in (lambda x: x**exponent, lambda x: x[::-1] ** exponent, lambda x: (x + 0.0) ** exponent):
-        found, want = power(a).asnumpy(), power(x)
-        assert found.dtype == want.dtype
-        numpy.testing.assert_array_equal(found, want)
-        numpy.testing.assert_array_equal(numpy.signbit(found), numpy.signbit(want))

@@ -116,16 +116,26 @@ def return_product_of_view(x, y, swapped):
 
 @fragment
 def return_of_parts(self, other, a, b, kind):
-    """Return the result of operands of which one or two are parts with gaps: NumPy reads them where they are, with the same bits."""
+    """Return the result of operands of which one or two are parts with gaps.
+
+    NumPy reads parts where they are, unless its function has other bits for them, and none of them is copied to be squared.
+    """
     p = part(self) if a is None else a
     q = None
     if kind is cls:
         q = part(other) if b is None else b
-    elif takes_numbers and (kind is float or kind is int):
+    elif kind is float or kind is int:
         q = other
     if p.__class__ is PLAIN and q is not None and q.__class__ is not Value and (not powers or p.dtype is not BOOL):
         try:
-            v = squared(p) if powers else fn(q, p) if reverse else fn(p, q)
+            if runs_now:
+                v = fn(q, p) if reverse else fn(p, q)
+            elif powers and not reverse and kind is int and other == 2:
+                v = squared(p)
+            else:
+                p = contiguous(p)
+                q = contiguous(q) if kind is cls else q
+                v = fn(q, p) if reverse else fn(p, q)
         except unless_signalled(RECOVERABLE):
             v = None
         if v.__class__ is PLAIN and v.flags.c_contiguous:
@@ -186,7 +196,7 @@ def binary(self, other):
     # Lists, NumPy's arrays and objects of unknown classes: for NotImplemented, Python calls the other operand's class.
     elif not isinstance(other, operand):
         return general(self, other) if has_general else NotImplemented
-    if (runs_now or (powers and not reverse and kind is int and other == 2)) and (a is None or (kind is cls and b is None)):
+    if not legacy and takes_numbers and (a is None or (kind is cls and b is None)):
         return_of_parts(self, other, a, b, kind)
     return_general(self, a, other, b, kind)
 

@@ -35,7 +35,7 @@ exact: bool = FREE
 
 @fragment
 def content(x) -> Any:
-    """The result of `Viewable._operand`, without a frame for whole arrays and small parts of ready memory."""
+    """The result of `Viewable._operand`, without a frame for whole arrays and parts of ready memory: None for larger parts with gaps."""
     a = x._held
     if a is not None:
         pass
@@ -59,7 +59,10 @@ def content(x) -> Any:
 
 @fragment
 def part(x) -> Any:
-    """NumPy's view of a part with gaps of a small array, for which `content` has given None; None if its axes may have another order."""
+    """NumPy's view of a part with gaps of a small array, for which `content` has given None.
+
+    None if axes may have another order (see `view_operands`), for bfloat16, and for parts of large arrays.
+    """
     return (
         gappy
         if x._of.__class__ is PLAIN

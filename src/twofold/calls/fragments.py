@@ -20,7 +20,7 @@ from ..imperative.storage import applied
 from ..imperative.tape import TapeEntry, tls
 from ..opdef import BoundOp
 from ..signal_handlers import unless_signalled
-from .contents import asarray, cls, legacy, new_array, quick, scalar_of
+from .contents import BFLOAT16, asarray, cls, legacy, new_array, quick, scalar_of
 
 #: NumPy's function; for single elements Python's operator.
 fn: Function = FREE
@@ -93,7 +93,7 @@ def run_number(a, x, kind):
     """The same of an array and a Python number; NumPy's operator squares, too, with the bits of the power."""
     return (
         run(a, scalar_of(x, NAME_OF[a.dtype]))
-        if legacy
+        if legacy or a.dtype is BFLOAT16  # of which NumPy would make float32
         else squared(a)
         if powers and not reverse and x == 2 and (kind is int or a.dtype.kind == "f")
         else run(a, x)
@@ -172,7 +172,7 @@ def return_of_values(self, other, a, b):
                 except unless_signalled(RECOVERABLE):
                     return general_of_two(self, other)
                 return_recorded(out, node, in_order(entry_a, entry_b), in_order(a, b), tape)
-    # 2. Unrecorded, at a site whose windows stay single: NumPy's function at once, which for simple operations has the bits of a program.
+    # 2. Unrecorded, at a site whose windows do not pay: NumPy's function at once, which for simple operations has the bits of a program.
     # 3. Unrecorded, large or pending: a node in the window. Whatever program it becomes part of gives the same bits (laws.md, 1).
     elif not powers or in_order(a, b)[1].type[1] not in SIGNED:
         if (runs_now and a.device is CPU and b.device is CPU and (v := now(fn, in_order(a.data, b.data))) is not None) or (

@@ -59,6 +59,14 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
     return general(self, x, out=out)
 
 
+@fragment
+def number_beside_bfloat16(a, b):
+    """Whether one of two operands is a Python float, and the other one of bfloat16."""
+    return (b.__class__ is float and a.__class__ is PLAIN and a.dtype is BFLOAT16) or (
+        a.__class__ is float and b.__class__ is PLAIN and b.dtype is BFLOAT16
+    )
+
+
 def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     """The call of a ufunc of two operands."""
     kind = x.__class__
@@ -102,9 +110,9 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         b = y
     else:
         return general(self, x, y, out=out)
-    # 3. Both are arrays or scalars that NumPy takes, ready and unrecorded: result and promotion are NumPy's by definition. A content None
-    # is that of a large view with gaps.
-    if a.__class__ is not Value and b.__class__ is not Value and b is not None:
+    # 3. Both are arrays or scalars that NumPy takes, ready and unrecorded: result and promotion are NumPy's by definition, but for
+    # floats beside bfloat16, of which NumPy would make float32. A content None is that of a large view with gaps.
+    if a.__class__ is not Value and b.__class__ is not Value and b is not None and not number_beside_bfloat16(a, b):
         try:
             if out is not None:
                 if out.__class__ is cls and (v := out._held).__class__ is PLAIN and v.ndim:

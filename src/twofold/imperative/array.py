@@ -29,7 +29,7 @@ from .strided_view import view_shape
 from .tape import TapeEntry, check_request, tls
 from .trace import Trace, TracedEntry
 from .transfer import written_out
-from .views import Viewable, view_of
+from .views import CHANGEABLE, Viewable, changeable, view_of
 from .window import flush_all, force
 from .write import history_of, mark
 
@@ -321,13 +321,15 @@ class Array(Viewable):
         return (1, 0) if self.context.is_host else (2, self.context.device_id)
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return _restore, (self._kind, self.asnumpy(), self._dtype, self.context)
+        marked = (True,) if getattr(self, "_key", None) is CHANGEABLE else ()
+        return _restore, (self._kind, self.asnumpy(), self._dtype, self.context, *marked)
 
 
-def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device) -> AnyCell:
+def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device, is_changeable: bool = False) -> AnyCell:
     # a file may be from another machine, which had more GPUs
     device = CPU if device.device_type == "gpu" and device.device_id >= gpu_count() else interned(device)
-    return from_host(cls, np.asarray(array).view(NUMPY[dtype]) if array.dtype != NUMPY[dtype] else array, device)
+    found: Any = from_host(cls, np.asarray(array).view(NUMPY[dtype]) if array.dtype != NUMPY[dtype] else array, device)
+    return changeable(found) if is_changeable else found
 
 
 def from_host(cls: type[AnyCell], array: np.ndarray, device: Device = CPU) -> AnyCell:

@@ -15,7 +15,7 @@ from weakref import ref
 from ..assembly import fragment, inlined
 from ..config import SETTINGS
 from ..device import Device
-from ..dtype import ITEMSIZE
+from ..dtype import ITEMSIZE, NUMPY
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node
 from ..graph.tables import bound_tables
@@ -32,6 +32,7 @@ from .sites import SITES, Site, are_of_site, inline_site
 from .tape import Tape, TapeEntry
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, result_of
 
+BFLOAT16 = NUMPY["bfloat16"]
 #: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
 #: A window takes so many in-place operators, and as many for each so many bytes of the array.
@@ -232,9 +233,9 @@ def site_of_caller() -> Site | None:
 def fits(data: Any, site: Site) -> bool:
     """Whether an operation on an array runs at once at a site: it is not so much larger that waiting may pay, nor very large.
 
-    A very large array takes less time in a program that runs on several threads.
+    A very large array takes less time in a program that runs on several threads. NumPy would make float32 of bfloat16 beside a number.
     """
-    return data.nbytes <= site.nbytes and data.nbytes <= DIRECT
+    return data.nbytes <= site.nbytes and data.nbytes <= DIRECT and data.dtype is not BFLOAT16
 
 
 @inlined

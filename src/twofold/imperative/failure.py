@@ -7,7 +7,7 @@ from ..assembly import fragment
 from ..backend.kernel import Array, Run
 from ..backend.loader import backend_for
 from ..device import Device
-from ..errors import MXNetError
+from ..errors import EngineError, MXNetError
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
 from ..graph.rewrite import lower, substitute
 from ..origin import text_of
@@ -117,3 +117,9 @@ def after_failure(error: Exception, run: Run, arrays: list[Array]) -> list[Array
     if isinstance(error, MXNetError):
         raise error
     raise HOST.failure(error) from error
+
+
+def was_dropped() -> EngineError:
+    """The error of a finalizer that reads a pending array of its reference cycle: the window has seen it as collected already."""
+    what = "an array is read that was not computed, as nothing else could read it any more"
+    return EngineError(what, "a finalizer of an object in a reference cycle", "read it before the object is dropped")

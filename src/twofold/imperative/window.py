@@ -22,7 +22,6 @@ from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import ITEMSIZE
-from ..errors import EngineError
 from ..graph.ir import Application, Leaf, Node, leaf
 from ..program.cache import PROGRAMS
 from ..scheduler.observers import LISTENERS, span
@@ -32,7 +31,7 @@ from ..scheduler.variable import LANES, Task, compute_lane
 from ..signal_handlers import is_from_signal_handler
 from .cell import ALWAYS, Value, is_unshared
 from .counters import COUNTERS
-from .failure import Data, Issued, name_origin, salvaged
+from .failure import Data, Issued, name_origin, salvaged, was_dropped
 from .residuals import cache_of
 from .room import ROOM, room_of
 from .scalars import Scalar, scalar_node
@@ -301,12 +300,6 @@ def force(v: Value) -> Array:
     return v.data
 
 
-def was_dropped() -> EngineError:
-    """The error of a finalizer that reads a pending array of its reference cycle: the window has seen it as collected already."""
-    what = "an array is read that was not computed, as nothing else could read it any more"
-    return EngineError(what, "a finalizer of an object in a reference cycle", "read it before the object is dropped")
-
-
 # running all of a thread's, or of all threads'
 
 
@@ -419,11 +412,10 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
     found = PROGRAMS.get_or(key, partial(program_of, w, wanted, dead))
     program = found.program
     arrays = list(map(w.data.__getitem__, found.reads))
-    if found.pays or (w.tape and len(w.issued) > 1):  # what is recorded is read by a backward, which may join
-        if SITES:
-            count_paid(w.issued)
-    else:
+    if not found.pays and not (w.tape and len(w.issued) > 1):  # a backward, which may join, reads what is recorded
         count_unpaid(w.issued, found.nbytes)
+    elif SITES:
+        count_paid(w.issued)
     if w.device.is_host:
         results = program.run(arrays) if w.stages is None else found.run_in_stages(w.stages, arrays, live)
     else:

@@ -154,11 +154,10 @@ def _arrays_from(value: object, device: Device) -> Any:
     """The value with Twofold arrays in place of NumPy arrays and scalars, unless Twofold lacks their dtype."""
 
     def array_from(item: Any) -> Any:
-        is_scalar = isinstance(item, np.generic)
-        if not (is_scalar or item.__class__ is np.ndarray) or item.dtype not in NAME_OF:
+        if isinstance(item, np.generic):
+            return adopted(ndarray, np.asarray(item), device) if item.dtype in NAME_OF else item
+        if item.__class__ is not np.ndarray or item.dtype not in NAME_OF:
             return item
-        if is_scalar:
-            return adopted(ndarray, np.asarray(item), device)
         # a view is copied: it may show an argument's memory, or keep a large array alive
         return computed(item if item.flags.owndata and item.flags.c_contiguous else np.array(item, order="C"), device)
 

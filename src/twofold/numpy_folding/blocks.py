@@ -108,18 +108,24 @@ class Blockwise:
                         # an array, or the result of a node that another chain has computed
                         number = known[id(x)] = self._array(array_of(x), known)
                 operands.append(number)
-            # A ufunc may write its result over an operand that nothing reads later: that memory is in the cache.
-            dying = [x for x in (node, *node.operands) if last[id(x)] == k] if type(node.rule.numpys) is np.ufunc else []
-            spare = free.setdefault(dtype, [])
-            spare += [held.pop(id(x))[0] for x in dying if id(x) in held and held[id(x)][1] == dtype]
-            if spare:
+            if node.rule.numpys.__class__ is np.ufunc:  # it may write over an operand that nothing reads later: that memory is in the cache
+                for x in node.operands:
+                    if last[id(x)] == k and (over := held.pop(id(x), None)):
+                        free.setdefault(over[1], []).append(over[0])
+            if spare := free.get(dtype):
                 number = spare.pop()
             else:
                 number = len(values)
                 values.append(None)
                 self.scratch.append((number, dtype))
             if node in stored:
-                self._store(number, dtype)
+                # the value was scratch so far, as other values before it may have been: from now on it is the memory of a result
+                self.scratch.remove((number, dtype))
+                self.results.append(result := np.empty(self.shape, dtype))
+                if self.shape:
+                    self.cut.append((number, result))
+                else:
+                    values[number] = result
             else:
                 held[id(node)] = number, dtype
             known[id(node)] = number
@@ -128,15 +134,6 @@ class Blockwise:
             for x in (node, *node.operands):
                 if last[id(x)] == k and (over := held.pop(id(x), None)):
                     free.setdefault(over[1], []).append(over[0])
-
-    def _store(self, number: int, dtype: np.dtype) -> None:
-        """Give a value that was scratch so far, as other values before it may have been, the memory of a result."""
-        self.scratch.remove((number, dtype))
-        self.results.append(np.empty(self.shape, dtype))
-        if self.shape:
-            self.cut.append((number, self.results[-1]))
-        else:
-            self.values[number] = self.results[-1]
 
     def _array(self, array: np.ndarray, known: dict[int, int]) -> int:
         """The number of a NumPy array. The array is cut into blocks unless it has no axes."""

@@ -185,7 +185,7 @@ class Names(_Bindings):
     def is_no_array(self, node: ast.expr) -> bool:
         """Whether an expression is known to be no array: a constant, a function or class of this module, of Python's, or of an object."""
         if isinstance(node, ast.Name):
-            return node.id in self.own or (hasattr(builtins, node.id) and self.is_pythons(node.id))
+            return node.id in self.own or (node.id in vars(builtins) and self.is_pythons(node.id))
         if isinstance(node, ast.Call):
             return is_name(node.func, "type") and self.is_pythons("type")
         return isinstance(node, ast.Constant) or (isinstance(node, ast.Attribute) and node.attr == "__class__")
