@@ -93,7 +93,9 @@ def run_number(a, x, kind):
     """The same of an array and a Python number; NumPy's operator squares, too, with the bits of the power."""
     return (
         run(a, scalar_of(x, NAME_OF[a.dtype]))
-        if legacy or a.dtype is BFLOAT16  # of which NumPy would make float32
+        if legacy
+        else run(a, quick(scalar_of, x, "bfloat16"))  # NumPy would make float32 of it
+        if a.dtype is BFLOAT16
         else squared(a)
         if powers and not reverse and x == 2 and (kind is int or a.dtype.kind == "f")
         else run(a, x)

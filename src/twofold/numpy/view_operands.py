@@ -10,7 +10,7 @@ import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
-from ..dtype import INTEGERS, holds, promote
+from ..dtype import INTEGERS, NUMPY, holds, promote
 from ..errors import DTypeError
 from ..imperative.cell import ALWAYS, HOST, Content, Value, content_of
 from ..imperative.counters import COUNTERS
@@ -24,6 +24,7 @@ from ..signal_handlers import unless_signalled
 from .array import ndarray
 from .other_operands import NUMBERS
 
+BFLOAT16 = NUMPY["bfloat16"]
 #: Bytes from which a transposed array beside others is copied first: in tiles that takes less time than to compute from one place here and
 #: one there.
 TILED = 1 << 17
@@ -98,6 +99,8 @@ def of_views(op: Op, operands: Sequence[object]) -> Content | None:
     # operands without gaps are read where they are in every mode, and may wait to be fused
     if not has_gaps:
         return None
+    if any(o.array.__class__ is float for o in found) and any(getattr(o.array, "dtype", None) is BFLOAT16 for o in found):
+        return None  # NumPy would make float32 of it
     if _is_worth_waiting(op, found, is_pending) and (waiting := _contents(found)) is not None:
         contents, shown = waiting
         return defer(op.bind(), contents, CPU, shown=shown)[0]

@@ -275,7 +275,10 @@ part:
 measure:
   %size = call i64 @elements(ptr %seen, i32 0)
   %is.small = icmp slt i64 %size, $GAPS
-  br i1 %is.small, label %look, label %no
+  %kind.seen = call i8 @kind(ptr %seen)
+  %is.number = icmp ne i8 %kind.seen, 86
+  %is.wanted = and i1 %is.small, %is.number
+  br i1 %is.wanted, label %look, label %no
 look:
   %is.contiguous = call i1 @is_packed(ptr %seen)
   %nd = call i32 @axes(ptr %seen)
