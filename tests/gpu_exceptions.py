@@ -53,6 +53,7 @@ WHY_NOT = {
         f"{PARTS}a_copy_of_a_recorded_view_is_made_once",
     ),
     "counts what the CPU does at once and in place; GPUs let it wait in the window": (
+        "tests/numpy/test_memory_order.py::test_operations_on_transposed_arrays_and_totals_are_transposed",
         "tests/numpy/test_large.py::test_few_simple_operations_that_spare_little_stop_waiting",
         "tests/sparse/test_lazy_updates.py::test_an_error_while_rows_are_summed_leaves_the_graph_whole",
         f"{LARGE}large_arrays_are_written_in_place",

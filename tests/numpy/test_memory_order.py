@@ -10,6 +10,7 @@ import twofold as mx
 from twofold import autograd, cpu, np
 from twofold.config import SETTINGS
 from twofold.errors import ParameterError
+from twofold.imperative.cell import is_view
 
 FUNCTIONS = {
     "negative": lambda x: -x,
@@ -76,6 +77,15 @@ def test_operations_on_large_transposed_arrays_give_transposed_arrays(text):
         numpy.testing.assert_allclose(numpy.asarray(result), wanted, rtol=4e-16)
         found[1] = wanted[1] = 1
         result = found
+
+
+def test_operations_on_transposed_arrays_and_totals_are_transposed():
+    x = np.array(numpy.random.default_rng(0).random((70, 100)))
+    total, element = x.sum(), x[0, 0]
+    want = [numpy.asarray(x).T - numpy.asarray(total), numpy.asarray(x).T / numpy.asarray(element)]
+    for one, other in zip([x.T - total, x.T / element], want, strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(one), other)
+        assert is_view(one)  # of an array in the order of ``x``, as NumPy's result
 
 
 def test_operations_on_transposed_arrays_of_other_kinds():

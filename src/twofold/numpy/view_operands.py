@@ -15,6 +15,7 @@ from ..errors import DTypeError
 from ..imperative.cell import ALWAYS, HOST, Content, Value, content_of
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import defer
+from ..imperative.element import NATIVE
 from ..imperative.guards import is_exposed, is_tracked, runs_inline
 from ..imperative.invoke import content
 from ..imperative.sites import notes_same_shape, site_runs_inline
@@ -43,7 +44,7 @@ def permuted(x: ndarray) -> tuple[Any, tuple[int, ...]] | None:
 
 
 def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]] | None:
-    """The arrays that large operands show with their axes in one common order, beside numbers, and that order.
+    """The arrays that large operands show with their axes in one common order, beside scalars, and that order.
 
     An operation on transposed arrays is the transpose of the operation, which leaves the elements in the order of the operands' memory,
     as NumPy does. None if an operand is anything else.
@@ -51,7 +52,7 @@ def below_permuted(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]
     arrays: list[Any] = []
     common = None
     for v in operands:
-        if v.__class__ in NUMBERS:
+        if v.__class__ in NUMBERS or v.__class__ in NATIVE or (isinstance(v, ndarray) and not v.ndim):
             arrays.append(v)
             continue
         found = permuted(v) if v.__class__ is ndarray and v.size >= GAPS else None
