@@ -511,3 +511,11 @@ def test_scalars_of_known_operations_are_not_part_of_the_structure():
     for number in (0.0, -1.5, 1e30):
         np.testing.assert_array_equal((x * number).asnumpy(), ramp() * np.float32(number))
     assert COUNTERS.windows == before + 3
+
+
+def test_no_window_is_asked_about_an_array_that_has_been_read():
+    x = nd.array(ramp())
+    (x * 2.0 + x).wait_to_read()
+    assert x._held.producer is None
+    x[0] = 5.0
+    same(x[0], 5.0)

@@ -436,6 +436,11 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
                 v.producer = None
             elif v.producer is not None and v.producer[0] is w:  # the data came from a stage
                 v.producer = None
+        if w.device.is_host:
+            for r in w.holders.values():
+                v = r() if r is not None else None
+                if v is not None and v.producer is not None and v.producer[0] is w:  # an input: its next write need not look for readers
+                    v.producer = None
 
 
 def hand_out(v: Value, data: Array) -> None:
