@@ -14,7 +14,7 @@ import numpy as np
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
-from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
+from twofold.dtype import BFLOAT16, NAME_OF, NUMPY, scalar_dtype
 
 from . import bfloat16_products, integer_products, sparse_products, window_reductions
 from .column_sums import column_sums, split
@@ -25,7 +25,6 @@ from .scatter import add_at
 from .sorting import comparable, first_places, stable_order
 from .special import FUNCTIONS
 
-BFLOAT16 = NUMPY["bfloat16"]
 #: Elements of a block, both of the summation tree and of fused kernels, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
 #: If the product of two operands' sizes is less, their matrix product is small, whatever their shapes. This cheap test comes first.

@@ -46,6 +46,8 @@ FROM_MXNET_CODE = {code: name for name, code in MXNET_CODES.items()}
 
 #: NumPy dtype of each name, and the reverse (a dict, because ``dtype.name`` takes 1.5 µs).
 NUMPY = {name: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name in NAMES}
+#: A kind of records to NumPy, which makes float32 of it beside a Python float; here it stays what it is.
+BFLOAT16 = NUMPY["bfloat16"]
 NAME_OF = {dtype: name for name, dtype in NUMPY.items()}
 ITEMSIZE = {name: dtype.itemsize for name, dtype in NUMPY.items()} | {"weakf": 8, "weaki": 8, "object": 0}
 

@@ -118,7 +118,7 @@ def return_product_of_view(x, y, swapped):
 def return_of_parts(self, other, a, b, kind):
     """Return the result of operands of which one or two are parts with gaps.
 
-    NumPy reads parts where they are, unless its function has other bits for them, and none of them is copied to be squared.
+    NumPy reads them where they are if its function has the same bits for parts, and to square them; else they are copied first.
     """
     p = part(self) if a is None else a
     q = None
@@ -196,7 +196,7 @@ def binary(self, other):
     # Lists, NumPy's arrays and objects of unknown classes: for NotImplemented, Python calls the other operand's class.
     elif not isinstance(other, operand):
         return general(self, other) if has_general else NotImplemented
-    if not legacy and takes_numbers and (a is None or (kind is cls and b is None)):
+    if not legacy and takes_numbers and (a is None or (kind is cls and b is None)):  # a ufunc's operand is a part
         return_of_parts(self, other, a, b, kind)
     return_general(self, a, other, b, kind)
 

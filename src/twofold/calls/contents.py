@@ -7,14 +7,13 @@ import numpy as np
 
 from ..assembly import FREE, fragment
 from ..config import SETTINGS
-from ..dtype import NAME_OF, NUMPY
+from ..dtype import BFLOAT16, NAME_OF
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
 from ..imperative.views import CHANGEABLE, GAPS
 
-BFLOAT16 = NUMPY["bfloat16"]
 #: Functions that templates call often, looked up once.
 quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray
 #: The class of arrays and of their views, and that of single elements, if the front end has any.

@@ -321,7 +321,7 @@ class Array(Viewable):
         return (1, 0) if self.context.is_host else (2, self.context.device_id)
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        marked = (True,) if getattr(self, "_key", None) is CHANGEABLE else ()
+        marked = (True,) if self.ndim == 0 and (is_view(self) or getattr(self, "_key", None) is CHANGEABLE) else ()
         return _restore, (self._kind, self.asnumpy(), self._dtype, self.context, *marked)
 
 

@@ -15,7 +15,7 @@ from weakref import ref
 from ..assembly import fragment, inlined
 from ..config import SETTINGS
 from ..device import Device
-from ..dtype import ITEMSIZE, NUMPY
+from ..dtype import BFLOAT16, ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node
 from ..graph.tables import bound_tables
@@ -32,7 +32,6 @@ from .sites import SITES, Site, are_of_site, inline_site
 from .tape import Tape, TapeEntry
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, result_of
 
-BFLOAT16 = NUMPY["bfloat16"]
 #: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
 #: A window takes so many in-place operators, and as many for each so many bytes of the array.

@@ -431,8 +431,8 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarr
 
 #: Functions that round as NumPy's do, because they call the same routine.
 SAME = (
-    "cholesky", "cond", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul", "matrix_power", "matrix_rank",
-    "outer", "qr", "slogdet", "solve", "svdvals",
+    "cholesky", "cross", "det", "eig", "eigh", "eigvals", "inv", "lstsq", "matmul", "matrix_power", "matrix_rank", "outer", "qr",
+    "slogdet", "solve",
 )  # fmt: skip
 
 for _name in SAME:

@@ -263,7 +263,7 @@ def short(op: Op) -> Callable[..., Any]:
     return getattr(operator, f"__{op.python}__") if op.ufunc is None else _short(op, _general(op))
 
 
-#: What NumPy's powers of floats take for some exponents: the root of -inf is NaN, and takes half the time.
+#: What NumPy's powers of real floats take for some exponents: the root of -inf is NaN, not infinity, and takes half the time.
 ROOTS: dict[float, Callable[..., Any]] = {0.5: short(primitive_math.sqrt), -1: lambda x: 1.0 / x}
 
 

@@ -234,6 +234,8 @@ def _at_length(
         else:
             c = new(ndarray)
             c._held = plain_or_value(result)
+            if not result.ndim:
+                c._key = CHANGEABLE
             return c
     # a result, or one of several, may be an argument itself, which NumPy may have written to
     try:

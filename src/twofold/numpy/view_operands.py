@@ -10,7 +10,7 @@ import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
-from ..dtype import INTEGERS, NUMPY, holds, promote
+from ..dtype import BFLOAT16, INTEGERS, holds, promote
 from ..errors import DTypeError
 from ..imperative.cell import ALWAYS, HOST, Content, Value, content_of
 from ..imperative.counters import COUNTERS
@@ -25,7 +25,6 @@ from ..signal_handlers import unless_signalled
 from .array import ndarray
 from .other_operands import NUMBERS
 
-BFLOAT16 = NUMPY["bfloat16"]
 #: Bytes from which a transposed array beside others is copied first: in tiles that takes less time than to compute from one place here and
 #: one there.
 TILED = 1 << 17

@@ -5,8 +5,8 @@ and reverse mode algorithmic differentiation", 2008; I. Murray, "Differentiation
 "Auto-differentiating linear algebra", 2017; S. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", 2010.
 
 Eigenvectors and singular vectors (`singular_values`) are determined up to a sign (a rotation, where values repeat). Their gradients are
-meaningful for functions that do not depend on that choice. If values repeat, these gradients are not finite; gradients of the values alone
-are finite. Only one triangle of a symmetric matrix is read, and its gradient is symmetric.
+meaningful for functions that do not depend on that choice. If values repeat, these gradients are not finite; first gradients of the values
+alone are finite. Only one triangle of a symmetric matrix is read, and its gradient is symmetric.
 """
 
 from ..dtype import COMPLEX, promote
@@ -318,7 +318,7 @@ def _(xp, dout, out):
 
 @primitive(reference=lambda np, A, upper=False: np.linalg.eigvalsh(A, UPLO="U" if upper else "L"), floats=FLOATS, batch="leading")
 def eigenvalues(xp, A, *, upper: bool = False):
-    """The eigenvalues of `eigh`, without the vectors: in half the time, with other last digits."""
+    """The eigenvalues of `eigh` alone, about twice as fast; their last digits may differ."""
 
 
 @eigenvalues.type
