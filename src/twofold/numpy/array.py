@@ -26,7 +26,7 @@ from ..imperative.element import Absent, ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.views import changeable, is_changeable, ready_memory, view_of
+from ..imperative.views import CHANGEABLE, changeable, ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
@@ -163,12 +163,12 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         if name == self._dtype:
             return self.copy() if copy else self
         found = apply_op(primitive_arithmetic.astype, self, cls=ndarray, dtype=name)
-        return changeable(found) if is_changeable(self) else found
+        return changeable(found) if getattr(self, "_key", None) is CHANGEABLE else found
 
     def copy(self, order: Order = "C") -> "ndarray":
         """A copy on the same device, in row-major order; ``order`` has no effect."""
         found = apply_op(primitive_shape.contiguous, self, cls=ndarray)
-        return changeable(found) if is_changeable(self) else found
+        return changeable(found) if getattr(self, "_key", None) is CHANGEABLE else found
 
     def flatten(self, order: Order = "C") -> "ndarray":
         """A copy with one axis; ``order`` as in `reshape`."""
