@@ -369,10 +369,11 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         return format(self.item() if not self.shape else host_of(self), spec)
 
     def __copy__(self) -> "ndarray":
-        return self.copy()
+        found = self.copy()
+        return changeable(found) if is_view(self) and not self.shape else found
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ndarray":
-        return self.copy()
+        return self.__copy__()
 
     def __repr__(self) -> str:
         text = np.array_repr(host_of(self))
