@@ -277,9 +277,7 @@ def now_by_program(bound_op: BoundOp, data: Any) -> Content | None:
     if site is None or data.__class__ is not PLAIN or LISTENERS:
         return None
     program = bound_op.inline.get((data.shape, data.dtype))
-    if program is None:
-        return None
-    if not fits(data, site):
+    if program is None or not fits(data, site):
         return None
     try:
         [found] = HOST.quick(program.function, [data])

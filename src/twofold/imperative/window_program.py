@@ -122,7 +122,7 @@ def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) ->
     return WindowProgram(program, [own[n] for n in leaves], where, len(fused), pays, sum(n.nbytes for n in held))
 
 
-#: A window pays from so many bytes of intermediate results on, and if it has several operations, from so many bytes of all results.
+#: A window of several operations pays from so many bytes of intermediate results on, and from so many bytes of all results.
 SPARED, SEVERAL = 1 << 19, 1 << 22
 
 
@@ -140,11 +140,12 @@ def _pays(held: Sequence[Node], outputs: Sequence[Node], fused: Sequence[KernelS
     fused
         The steps of its kernels.
     """
+    operations = [n for n in held if isinstance(n, Application)]
+    if len(operations) < 2:
+        return False
     if any(step.op not in SIMPLE and not step.row for step in fused):
         return True
-    operations = [n for n in held if isinstance(n, Application)]
-    several = len(operations) > 1
-    if several and any(not n.bound_op.op.elementwise and not runs_inline(n.size) for n in operations):
+    if any(not n.bound_op.op.elementwise and not runs_inline(n.size) for n in operations):
         return True
     results, stored = sum(n.nbytes for n in operations), sum(n.nbytes for n in outputs)
-    return results - stored >= SPARED or (several and results >= SEVERAL)
+    return results - stored >= SPARED or results >= SEVERAL
