@@ -187,11 +187,11 @@ def test_what_is_made_of_flat_is_an_array_like_any_other():
     assert freed() is None
 
 
-def test_flat_of_scattered_memory_reads_and_cannot_be_written():
+def test_arrays_made_of_flat_of_scattered_memory_cannot_be_written():
     a = np.arange(6.0).reshape(2, 3)
     assert a.T.flat.tolist() == [0, 3, 1, 4, 2, 5]
     with pytest.raises(ValueError, match="read-only"):
-        a.T.flat[0] = 9
+        np.asarray(a.T.flat)[0] = 9
     a.flat[4] = 9
     assert a[1, 1] == 9
 

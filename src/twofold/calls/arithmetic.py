@@ -328,7 +328,7 @@ def in_place(self, other):
         else:
             b = other._raw if kind is element else other
             kind = b.__class__
-            if kind is not float and kind is not int and kind is not PLAIN and kind not in native:
+            if kind is not float and kind is not int and kind is not bool and kind is not PLAIN and kind not in native:
                 return general(self, other)
         if b is not None and not is_replaced(of, self if self._held is not None else self._base):
             try:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from ..imperative.cell import PLAIN, is_view
 from ..imperative.element import NATIVE
 from ..imperative.views import RESHAPED
@@ -17,6 +19,8 @@ class flatiter(ndarray):  # NumPy's name
 
     #: The elements that are left, once one has been asked for.
     _rest: ClassVar[Iterator[Any] | None] = None
+    #: The array whose elements these are.
+    _array: ndarray
 
     def __getitem__(self, key: Any) -> Any:
         # an element of ready memory, without three calls
@@ -29,7 +33,12 @@ class flatiter(ndarray):  # NumPy's name
             found = self._seen[key]
             if found.__class__ in NATIVE:
                 return found
-        found = super().__getitem__(key)
+        of, array = self, self._array
+        if of._base is not array and of._base is not array._base:  # a copy, which may be older than the array
+            if key.__class__ is int and -array.size <= key < array.size:
+                return array[np.unravel_index(key % array.size, array.shape)]
+            of = flat_of(array)
+        found = ndarray.__getitem__(of, key)
         return found.copy() if isinstance(found, ndarray) and is_view(found) else found
 
     def __iter__(self) -> Iterator[Any]:
@@ -44,20 +53,23 @@ class flatiter(ndarray):  # NumPy's name
 
 
 def flat_of(x: ndarray) -> flatiter:
-    """The elements in row-major order: a view if the memory layout allows it, else a read-only copy; parts of it are copies."""
+    """The elements in row-major order: a view if the memory layout allows it, else a copy; parts of it are copies. Writes reach ``x``."""
     v = x._held
     if v.__class__ is PLAIN and x.__class__ is ndarray:  # as `x.reshape(-1)`, without an array between
         flat = object.__new__(flatiter)
         flat._held = flat._gradient = flat._steps = None
         flat._base, flat._under, flat._key, flat._seen = x, x, RESHAPED, v.reshape(-1)
         flat._of = v
+        flat._array = x
         return flat
     if not is_view(x) or x._strided.reshaped((x.size,)) is not None:
         flat = x.reshape(-1)
     else:
-        # writes to a copy would not reach this array: a broadcast view refuses them
+        # what is made of a copy cannot be written: that would not reach this array
         flat = x.copy().reshape(-1)._view(broadcast_to((x.size,)))
-    return _alike(flatiter, flat)
+    found = _alike(flatiter, flat)
+    found._array = x
+    return found
 
 
 def whole_of(flat: ndarray) -> ndarray:

@@ -26,6 +26,7 @@ from .bound_views import broadcast_to
 from .creation import read_only
 from .fallback import by_numpy
 from .flat import flat_of
+from .flat_writes import set_flat
 from .indexing import changed_inline
 from .memory_flags import refusal
 from .namespace import find_attribute, in_short
@@ -100,11 +101,6 @@ def _set_imag(self: ndarray, value: ArrayLike) -> None:
     if self._dtype not in COMPLEX:
         raise DTypeError("array does not have imaginary part to set", str(self.dtype), "cast it to complex128 with astype")
     _set_part(self, "imag", value)
-
-
-def _set_flat(self: ndarray, value: ArrayLike) -> None:
-    """Set the elements in row-major order, to those of an array that is repeated as often as it takes."""
-    _set_part(self, "flat", value)
 
 
 def _set_part(self: ndarray, name: str, value: ArrayLike) -> None:
@@ -308,7 +304,7 @@ def attach() -> None:
     own |= {"partition": short_form(_partition, np.ndarray.partition), "put": short_form(_put, np.ndarray.put)}
     own |= {name: in_short(name, f, getattr(np.ndarray, name)) for name, f in (("compress", _compress), ("byteswap", _byteswap))}
     own |= {
-        "flat": property(flat_of, _set_flat),
+        "flat": property(flat_of, set_flat),
         "real": property(_real, _set_real),
         "shape": property(vars(Array)["shape"].fget, _set_shape),
         "imag": property(_imag, _set_imag),

@@ -313,9 +313,14 @@ def owned_memory(x: Any) -> np.ndarray | None:
     return v.data if x._held is not None else x._seen if x._of is v else look(HOST, v.data, x._chain)
 
 
+def _power_in_place(x: np.ndarray, exponent: Any, out: np.ndarray) -> np.ndarray:
+    """``x **= exponent``, where ``out`` is ``x``: the operator takes squares, roots and reciprocals for some exponents, `power` does not."""
+    return operator.ipow(x, exponent)
+
+
 def in_place(op: Op, numpys: Callable[..., object]) -> Callable[..., Any]:
     """The method of an in-place operator; ``numpys`` is Python's operator, by which NumPy computes with other operands than arrays."""
-    fn = getattr(HOST.xp, op.name) if op.ufunc is not None else None
+    fn = None if op.ufunc is None else _power_in_place if op.python == "pow" else getattr(HOST.xp, op.name)
 
     def general(self: Any, other: Any) -> Any:
         # NumPy has an immutable scalar here: on NotImplemented Python evaluates ``self = self + other``
