@@ -16,7 +16,10 @@ WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
         "tests/ops/test_conformance.py",
     ),
-    "parts are read by NumPy's functions, with their bits, warnings and frames": ("tests/numpy/test_parts_at_once.py",),
+    "NumPy computes with operands that are ready, with its bits, warnings and frames": (
+        "tests/numpy/test_parts_at_once.py",
+        "tests/numpy/test_ready_operands.py",
+    ),
     "methods in machine code serve arrays of the CPU": ("tests/numpy/test_machine_code",),
     "buffers are memory of the CPU": (
         "tests/numpy/test_constructor.py::test_a_vector_over_a_buffer_shares_memory",

@@ -184,8 +184,8 @@ def binary(self, other):
                 pass
         elif a.__class__ is Value:
             return_of_value_and_number(self, other, a, kind)
-    elif elements and (kind in native or kind is element or kind is complex or is_numpys(other, kind)):
-        # An element is NumPy's scalar, which has a dtype and promotes by it; a total holds one. NumPy promotes complex numbers itself.
+    elif elements and (kind in native or kind is element or kind is complex or (kind is bool and not powers) or is_numpys(other, kind)):
+        # An element is NumPy's scalar, which has a dtype and promotes by it; a total holds one. NumPy promotes bools and complex numbers.
         if a.__class__ is PLAIN:
             b = other._raw if kind is element else other
             try:

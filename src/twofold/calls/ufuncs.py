@@ -41,7 +41,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
             return numpys(x)
         except unless_signalled(REFUSED):
             return general(self, x)
-    elif (kind is float or kind is int or is_numpys(x, kind)) and not device_is_chosen():
+    elif (kind is float or kind is int or kind is bool or is_numpys(x, kind)) and not device_is_chosen():
         a = x
     else:
         return general(self, x, out=out)
@@ -95,7 +95,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
             except unless_signalled(REFUSED):
                 return general(self, x, y)
         a = x
-    elif is_numpys(x, kind) and not device_is_chosen():
+    elif (kind is bool or is_numpys(x, kind)) and not device_is_chosen():
         a = x
     else:
         return general(self, x, y, out=out)
@@ -106,7 +106,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         b = packed(y, b)
     elif kind is element:
         b = y._raw
-    elif kind is float or kind is int or kind in native or is_numpys(y, kind):
+    elif kind is float or kind is int or kind is bool or kind in native or is_numpys(y, kind):
         b = y
     else:
         return general(self, x, y, out=out)

@@ -38,6 +38,7 @@ from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
 from .fallback import by_numpy
 from .other_operands import NUMBERS, is_array_like, object_in_place, with_object
+from .quotients import divide, divide_by
 from .view_operands import below_permuted, of_views
 from .view_products import by_vector, product_of, unexchanged, untransposed
 
@@ -314,7 +315,7 @@ def owned_memory(x: Any) -> np.ndarray | None:
 
 
 def _power_in_place(x: np.ndarray, exponent: Any, out: np.ndarray) -> np.ndarray:
-    """``x **= exponent``, where ``out`` is ``x``: the operator takes squares, roots and reciprocals for some exponents, `power` does not."""
+    """``x **= exponent``; ``out`` is ``x``. Unlike `power`, NumPy's operator takes squares, roots and reciprocals for some exponents."""
     return operator.ipow(x, exponent)
 
 
@@ -401,14 +402,6 @@ def _attach_products(op: Op) -> None:
     attach_method(ndarray, f"__{op.python}__", _short(op, _general(op, numpys=operator.matmul), view_product=product))
 
 
-def _divmod(self: ndarray, other: Any) -> Any:
-    return (self // other, self % other) if is_array_like(other) else with_object(divmod, (self, other), False)
-
-
-def _rdivmod(self: ndarray, other: Any) -> Any:
-    return (other // self, other % self) if is_array_like(other) else with_object(divmod, (self, other), True)
-
-
 def attach() -> None:
     """Attach the operators to `ndarray` and, for single elements, to `ndarrayElement`."""
     for dunder, op in ARITHMETIC.items():
@@ -425,8 +418,8 @@ def attach() -> None:
         _attach_both(f"__{dunder}__", op, _comparison(dunder, op))
     for dunder, op in UNARY.items():
         _attach_both(f"__{dunder}__", op, _general(op))
-    attach_method(ndarray, "__divmod__", _divmod)
-    attach_method(ndarray, "__rdivmod__", _rdivmod)
+    attach_method(ndarray, "__divmod__", divide)
+    attach_method(ndarray, "__rdivmod__", divide_by)
     attach_method(ndarray, "__pos__", lambda self: self.copy())
 
 

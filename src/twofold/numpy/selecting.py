@@ -166,10 +166,12 @@ def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
         return np.asarray(index.clip(0, size - 1))
     if mode != "raise":
         raise ParameterError("unknown mode", repr(mode), "use 'raise', 'wrap' or 'clip'")
-    if index.size and (index.min() < -size or index.max() >= size):
-        wrong = index.max() if index.max() >= size else index.min()
-        raise IndexingError(f"index {wrong} is out of bounds for axis of size {size}")
-    return np.asarray(np.where(index < 0, index + size, index))
+    if not index.size:
+        return index
+    least, greatest = index.min(), index.max()
+    if least < -size or greatest >= size:
+        raise IndexingError(f"index {greatest if greatest >= size else least} is out of bounds for axis of size {size}")
+    return index if least >= 0 else np.asarray(np.where(index < 0, index + size, index))
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> ndarray:

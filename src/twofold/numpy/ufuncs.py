@@ -4,15 +4,17 @@ A ufunc that has an operator runs as that operator: recorded, fused, on any devi
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
-from ..dtype import NUMPY, dtype_name
+from ..calls.short import REFUSED
+from ..dtype import NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType
-from ..imperative.cell import HOST, Value, is_view, wrap
+from ..imperative.array import adopted
+from ..imperative.cell import PLAIN, Value, is_view, wrap
 from ..imperative.concurrent_writes import written_in_place
 from ..imperative.invoke import host_of
 from ..imperative.transfer import store
@@ -26,6 +28,7 @@ from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, guarded, objects_of
 from .indexing import add_at, change_at, changed_inline
 from .operators import NUMBERS, applied, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short, typed_operands
+from .quotients import at_once
 from .short_calls import short_call, short_ufunc
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
@@ -113,8 +116,10 @@ class ufunc:  # NumPy's name
         if unknown or len(inputs) != self.nin or (isinstance(out, tuple) and len(out) > self.nout):
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
-        if out is not None and dtype is None and casting == "same_kind" and self._is_written(inputs, out, where):
-            return out[0] if isinstance(out, tuple) else out
+        if self.nout == 1 and not (out is dtype is None):
+            found = self._of_memory(inputs, out, where, dtype, casting)
+            if found is not None:
+                return found
         try:
             results = self._computed(inputs, dtype, casting)
         except UnsupportedDType:
@@ -129,37 +134,44 @@ class ufunc:  # NumPy's name
         done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
 
-    def _is_written(self, inputs: tuple[object, ...], out: object, where: ArrayLike) -> bool:
-        """Whether NumPy has written the result to memory that may be written now; the operands are ready arrays and numbers."""
+    def _of_memory(self, inputs: tuple[object, ...], out: object, where: ArrayLike, dtype: DTypeLike, casting: Casting) -> ndarray | None:
+        """NumPy's result of ready arrays and numbers, in memory that may be written now if ``out`` is given; None if it cannot have one."""
         target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-        if self._op is None or not self._op.simple or not isinstance(target, ndarray) or not target.shape:
-            return False
-        arrays = []
-        for v in inputs:
-            array = v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None
-            if array is None:
-                return False
-            arrays.append(array)
+        if target is None:
+            if where is not True:
+                return None
+        elif not isinstance(target, ndarray) or not target.shape:
+            return None
+        arrays = [v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None for v in inputs]
         mask: Any = where if where.__class__ is bool else ready_memory(where) if isinstance(where, ndarray) else None
-        if mask is None:
-            return False
+        if mask is None or any(v is None for v in arrays) or not any(isinstance(v, np.ndarray) for v in arrays):
+            return None
+        try:
+            options: dict[str, Any] = {"casting": casting} | ({} if dtype is None else {"dtype": numpy_dtype(dtype)})
+            if target is None:
+                found = self._numpys(*arrays, **options)
+                return adopted(ndarray, found) if found.__class__ is PLAIN and found.flags.c_contiguous else None
+            return target if self._is_written(target, arrays, options | {"where": mask}) else None
+        except unless_signalled((*REFUSED, UnsupportedDType)):  # the general path gives a result or raises an error that says what to do
+            return None
+
+    def _is_written(self, target: ndarray, arrays: list[Any], options: dict[str, Any]) -> bool:
+        """Whether NumPy has written its result to an array."""
         root = target if target._held is not None else target._base
         of, memory = root._held, owned_memory(target)
+        if memory is None:
+            return False
         written: list[object] = []
 
         def write() -> None:
-            written.append(HOST.quick(partial(self._numpys, out=memory, where=mask), *arrays))
+            written.append(self._numpys(*arrays, out=memory, **options))
 
-        try:
-            is_done = memory is not None and (written_in_place(root, of, write) if of.__class__ is Value else write() is None)
-            return is_done and written[0] is memory
-        except unless_signalled(Exception):  # whatever it is, the general path gives a result or raises an error that says what to do
-            return False
+        return (written_in_place(root, of, write) if of.__class__ is Value else write() is None) and written[0] is memory
 
     def _computed(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         op = self._op
         if self.__name__ == "divmod" and dtype is None:  # two operators, which have gradients
-            return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
+            return list(at_once(*inputs) or [function_of(name)(*inputs) for name in ("floor_divide", "remainder")])
         if op is None or (op.result == "bool" and dtype is not None):
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype, "casting": casting})
             return list(got) if isinstance(got, tuple) else [got]

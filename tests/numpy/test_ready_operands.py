@@ -1,0 +1,108 @@
+"""Operands that are ready in memory go to NumPy at once, with its results, dtypes, bits and warnings, also where a call has options."""
+
+import warnings
+
+import numpy as onp
+import pytest
+
+import twofold.np as np
+from asv_benchmarks.timing import frames
+
+DTYPES = ["bool", "int8", "uint8", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+REFUSED = (ValueError, TypeError, OverflowError)
+SPECIAL = [4, 0.0, -0.0, 2.5, -4, onp.inf, -onp.inf, onp.nan, 1e30]
+
+
+def values(dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = onp.array(SPECIAL).astype(dtype)
+    return found + found[::-1] * dtype_unit(dtype)
+
+
+def dtype_unit(dtype):
+    return onp.array(1j if "complex" in dtype else 0).astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("exponent", [2, 0.5, -1, 1, 0, 3, 2.0, -2])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_in_place_have_the_operators_bits(dtype, exponent):
+    expected, found = values(dtype), np.array(values(dtype))
+    try:
+        expected **= exponent
+    except REFUSED:
+        with pytest.raises(REFUSED):
+            found **= exponent
+        return
+    found **= exponent
+    assert found.dtype == expected.dtype
+    assert found.asnumpy().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    "statement", ["x + True", "False - x", "x * True", "x == True", "x > False", "x / True", "np.maximum(True, x)", "np.add(x, True)"]
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bools_of_python_are_operands(dtype, statement):
+    numbers = onp.array([0, 1, 3]).astype(dtype)
+    try:
+        expected = eval(statement, {"x": numbers, "np": onp})
+    except TypeError:
+        with pytest.raises(TypeError):
+            eval(statement, {"x": np.array(numbers), "np": np})
+        return
+    found = eval(statement, {"x": np.array(numbers), "np": np})
+    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@pytest.mark.parametrize("operation", [lambda x: x + True, lambda x: np.add(x, True), lambda x: x.__iadd__(True)])
+def test_bools_of_python_enter_no_more_functions_than_numbers(operation):
+    x = np.ones(8)
+    operation(x)
+    assert frames(lambda: operation(x)) <= 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.divide(x, z, out=y)",
+        "np.divide(x, z, out=y, where=z < 1)",
+        "np.divide(x, z, dtype='float32')",
+        "np.divide(x, z, out=(y,), casting='unsafe')",
+        "np.sqrt(z - x, dtype='float32')",
+        "np.sqrt(z - x, out=y)",
+    ],
+)
+def test_calls_with_options_warn_as_numpys(call):
+    results = []
+    for xp in (onp, np):
+        names = {"np": xp, "x": xp.ones(4), "z": xp.zeros(4), "y": xp.zeros(4)}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = eval(call, names)
+        results.append(([str(w.message) for w in caught], found.dtype, str(found)))
+    assert results[0] == results[1]
+    assert results[0][0]
+
+
+@pytest.mark.parametrize(
+    "call", ["np.add(x, x, dtype='float32')", "np.multiply(x, 2, dtype=float)", "np.subtract(x, 1, dtype='int8', casting='unsafe')"]
+)
+def test_a_dtype_is_what_numpy_computes_in(call):
+    expected, found = (eval(call, {"np": xp, "x": xp.arange(5)}) for xp in (onp, np))
+    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES[:-2])
+@pytest.mark.parametrize(
+    "call", ["divmod(x, 3)", "divmod(7, x)", "divmod(x, x)", "np.divmod(x, -2.5)", "divmod(x, True)", "divmod(x[:0], 2)"]
+)
+def test_quotients_and_remainders_are_numpys(call, dtype):
+    numbers = onp.array([0, 1, 3, 7, 100]).astype(dtype)
+    expected = eval(call, {"np": onp, "x": numbers})
+    found = eval(call, {"np": np, "x": np.array(numbers)})
+    for e, f in zip(expected, found, strict=True):
+        assert f.dtype == e.dtype
+        assert f.asnumpy().tobytes() == e.tobytes()
