@@ -1,6 +1,7 @@
 """Runs a program as Python does: a script, a module, code or standard input, as ``__main__``, with its own arguments and search path."""
 
 import builtins
+import gc
 import os
 import stat
 import sys
@@ -211,6 +212,8 @@ def run(program: Program, arguments: Sequence[str]) -> None:
         name, code, variables = program.load()
         sys.argv[0] = name
         vars(main).update(variables, __builtins__=builtins)
+        # what has been imported so far lives as long as the process: garbage collections, of which there are some at its end, leave it out
+        gc.freeze()
         exec(code, vars(main))
     except SystemExit:
         raise
