@@ -9,7 +9,7 @@ import numpy as np
 from twofold.backend import workers
 from twofold.backend.workers import run_all
 
-from .jit.availability import is_loaded
+from .jit.availability import is_worth_loading
 from .memory import POOL
 
 #: Called with a result (outer, columns, rows) and its source, the sizes outer, rows and columns, the source's distances between arrays and
@@ -17,8 +17,10 @@ from .memory import POOL
 Transpose = Callable[[np.ndarray, np.ndarray, tuple[int, ...]], None]
 #: Functions from the adapter that return what transposes elements of a size in bytes in machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[int], Transpose | None]] = []
-#: Bytes from which machine code pays; from which it is worth loading the compiler; and from which several threads copy.
-LEAST, LOADING, SHARED = 1 << 17, 1 << 20, 1 << 21
+#: Bytes from which machine code pays, and from which several threads copy.
+LEAST, SHARED = 1 << 17, 1 << 21
+#: What machine code spares for an element, beside what it spares where an element is added.
+COPIED = 1 / 16
 #: Rows and columns of a tile, by the bytes of an element: a row of a tile is one or two cache lines.
 TILES = {1: (8, 16), 2: (8, 16), 4: (8, 16), 8: (4, 8)}
 
@@ -43,9 +45,10 @@ def packed(x: np.ndarray, dtype: np.dtype[np.generic] | None = None) -> np.ndarr
 
 def copy_alone(out: np.ndarray, x: np.ndarray) -> None:
     """Copy ``x`` into ``out``, which has the same shape and any memory order, in this thread."""
-    is_plain = x.flags.c_contiguous or out.nbytes < LEAST or x.dtype != out.dtype or not (is_loaded() or out.nbytes >= LOADING)
+    is_plain = x.flags.c_contiguous or out.nbytes < LEAST or x.dtype != out.dtype
     sizes = None if is_plain else _transposed(out, x)
-    run = None if sizes is None else next(filter(None, (make(x.itemsize) for make in IN_MACHINE_CODE)), None)
+    is_code = sizes is not None and is_worth_loading(COPIED * out.size)
+    run = next(filter(None, (make(x.itemsize) for make in IN_MACHINE_CODE)), None) if is_code else None
     if run is None or sizes is None:
         np.copyto(out, x)
     else:

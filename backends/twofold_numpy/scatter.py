@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .jit.availability import is_loaded
+from .jit.availability import is_worth_loading
 
 #: Called with an array (outer, size, inner), values (outer, n, inner) and an index (n,), all contiguous; whether all rows exist, otherwise
 #: it has added nothing.
 AddRows = Callable[[np.ndarray, np.ndarray, np.ndarray], bool]
 #: Functions from the adapter that return what adds rows of a dtype in machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[np.dtype[np.generic]], AddRows | None]] = []
-#: Elements of one addition, and of all so far, from which it is worth loading the compiler.
-LEAST, LEAST_IN_ALL = 1 << 17, 1 << 21
-#: Elements that have been considered so far.
-_so_far = [0]
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _ALL = slice(None)
 
@@ -27,12 +23,9 @@ def add_at(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
         np.add.at(out, key, value)
 
 
-def is_worth_machine_code(dtype: np.dtype[np.generic], elements: int) -> bool:
+def is_worth_machine_code(dtype: np.dtype[np.generic], elements: float) -> bool:
     """Whether machine code adds rows of a dtype, and the compiler is loaded or worth it for so many elements."""
-    if dtype not in DTYPES:
-        return False
-    _so_far[0] += elements
-    return is_loaded() or elements >= LEAST or _so_far[0] >= LEAST_IN_ALL
+    return dtype in DTYPES and is_worth_loading(elements)
 
 
 def _add_rows(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> bool:

@@ -8,7 +8,8 @@ import pytest
 import twofold as mx
 from twofold.config import SETTINGS
 from twofold_numpy import column_sums, scatter
-from twofold_numpy.namespace import NumpyNamespace
+from twofold_numpy.jit import availability
+from twofold_numpy.namespace import NumpyNamespace, tree_sum
 
 from .jit import fresh
 
@@ -22,7 +23,7 @@ def sums(a, axis, keepdims=False, out=None):
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    monkeypatch.setattr(scatter, "LEAST", 0)
+    monkeypatch.setattr(scatter, "is_worth_loading", lambda elements: True)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -114,3 +115,15 @@ def test_programs_add_in_machine_code(monkeypatch):
     found = bound.forward()[0].asnumpy()
     assert found.tobytes() == np.add.reduce(a * a, 1).tobytes()
     assert done == [(64, 39, 16)]
+
+
+def test_sums_of_long_runs_do_not_load_the_compiler(monkeypatch):
+    monkeypatch.setattr(scatter, "is_worth_loading", availability.is_worth_loading)
+    monkeypatch.setattr(availability, "is_loaded", lambda: False)
+    monkeypatch.setattr(availability, "_added", [0.0])
+    asked = []
+    monkeypatch.setattr(column_sums, "_code", asked.append)
+    tree_sum(np.ones((2000, 1000)), 0)
+    assert not asked
+    tree_sum(np.ones((1 << 22, 2)), 0)
+    assert asked

@@ -7,6 +7,7 @@ import pytest
 
 from twofold.config import SETTINGS
 from twofold_numpy import scatter
+from twofold_numpy.jit import availability
 
 from .jit import fresh
 
@@ -16,7 +17,7 @@ ALL = slice(None)
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    monkeypatch.setattr(scatter, "LEAST", 0)
+    monkeypatch.setattr(scatter, "is_worth_loading", lambda elements: True)
 
 
 def by_numpy(out, key, value):
@@ -85,10 +86,10 @@ def test_without_a_compiler_numpy_adds(monkeypatch):
 
 
 def test_many_small_additions_are_worth_the_compiler(monkeypatch):
-    monkeypatch.setattr(scatter, "LEAST", 1 << 17)
-    monkeypatch.setattr(scatter, "is_loaded", lambda: False)
-    monkeypatch.setattr(scatter, "_so_far", [0])
+    monkeypatch.setattr(scatter, "is_worth_loading", availability.is_worth_loading)
+    monkeypatch.setattr(availability, "is_loaded", lambda: False)
+    monkeypatch.setattr(availability, "_added", [0.0])
     float32 = np.dtype(np.float32)
-    found = [scatter.is_worth_machine_code(float32, 1 << 16) for _ in range(40)]
+    found = [scatter.is_worth_machine_code(float32, 1 << 17) for _ in range(40)]
     assert found == [False] * 31 + [True] * 9
     assert not scatter.is_worth_machine_code(np.dtype(np.int64), 1 << 30)
