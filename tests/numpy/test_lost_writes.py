@@ -109,6 +109,7 @@ def test_writes_to_what_numpy_copies_do_not_reach_the_array(text):
         assert given["A"].tolist() == arrays(numpy)["A"].tolist(), module
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix:DeprecationWarning")  # from NumPy 2.5 on
 @pytest.mark.usefixtures("_each_way")
 @pytest.mark.parametrize("text", OUT.values(), ids=OUT)
 def test_results_are_written_to_arrays_that_are_given_by_position(text):

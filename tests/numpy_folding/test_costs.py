@@ -48,6 +48,7 @@ def test_a_single_operation_is_computed_in_few_calls():
     assert calls(lambda y: y.ready(), [x * 2.0], [x * 3.0]) <= 24
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # from NumPy 2.5 on
 def test_the_array_that_others_hold_is_given_again_until_it_differs():
     x = ramp()
     held = leaving.given(x)

@@ -65,7 +65,9 @@ def outcome(text: str, before: str, names: dict[str, Any]) -> Any:
             exec(compile(ast.Module(body, []), "probe", "exec"), names)
             return None if last is None else plain(eval(compile(ast.Expression(last.value), "probe", "eval"), names))
     except Exception as error:
-        return {"raises": [c.__name__ for c in type(error).__mro__[:-2]], "text": str(error)[:100]}
+        # `re.error` has another name from Python 3.13 on
+        classes = ["error" if c is re.error else c.__name__ for c in type(error).__mro__[:-2]]
+        return {"raises": classes, "text": str(error)[:100]}
 
 
 def plain(value: Any) -> Any:
