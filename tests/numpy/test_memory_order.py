@@ -100,8 +100,8 @@ def test_operations_on_transposed_arrays_of_other_kinds():
 def test_operations_on_transposed_arrays_have_gradients():
     x = np.array(numpy.random.default_rng(0).random((70, 100)))
     x.attach_grad()
-    y = x.T
     with autograd.record():
+        y = x.T
         z = (x.T * x.T + y * 2).sum()
     z.backward()
     numpy.testing.assert_allclose(numpy.asarray(x.grad), 2 * numpy.asarray(x) + 2)

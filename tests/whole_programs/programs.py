@@ -40,7 +40,7 @@ class Program:
         #: Those of them that want no gradient.
         self.unasked = set()
         self.recording = self.train = False
-        #: Arrays that may share the memory of others: recorded operations do not read them, see "Views made outside the scope".
+        #: Arrays that may share the memory of others: recorded operations do not read them, see "Views of an array that is marked later".
         self.views = set()
         #: Changes the arrays' last bits before the first statement from this number on, by a random state, see `rounds_otherwise`.
         self.nudge = 0, None

@@ -79,8 +79,9 @@ def return_fresh(r):
 
 @fragment
 def return_shown(self, owner, r, key, of):
-    """Return a view that shows ``r``."""
-    return_view(r, owner, self, key, of)
+    """Return a view that shows ``r``, unless it is a constant, see `views.view_of`."""
+    if of.__class__ is PLAIN or tls.tape is not None or not is_differentiated(of):
+        return_view(r, owner, self, key, of)
 
 
 @fragment

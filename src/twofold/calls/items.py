@@ -5,7 +5,7 @@ and written at once. A view remembers its elements (``_seen``) and the content t
 its base has that content. Its view operations (``_chain``) are worked out only on demand.
 
 While recording, views of tracked arrays are made in the same way, since only reading one is an operation. Copies of their elements, and
-writes to them, are recorded.
+writes to them, are recorded. Views of tracked arrays that are made while nothing is recorded are constants.
 """
 
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
@@ -204,6 +204,7 @@ def T(self):
         return self._reversed()
     r = v.T
     return_shown(self, owner, r, AXES_REVERSED, of)
+    return self._reversed()
 
 
 # ------------------------------------------------------------------------------------------------------------ methods

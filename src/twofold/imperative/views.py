@@ -12,7 +12,7 @@ from ..assembly import fragment, inlined
 from ..backend.loader import backend_for
 from ..device import CPU
 from ..graph.ir import Application, leaf
-from ..ops import primitive_shape
+from ..ops import primitive_math, primitive_shape
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, is_view, wrap
 from .guards import is_differentiated, is_small, is_tracked
 from .invoke import content, data_of, device_of
@@ -210,11 +210,20 @@ def changeable(new: AnyViewable) -> AnyViewable:
     return new
 
 
-def view_of(cls: type[AnyViewable], cell: Any, chain: Chain) -> AnyViewable:
-    """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself."""
+@inlined
+def view_of(cls: type[AnyViewable], cell: Any, chain: Chain, is_alias: bool = False) -> AnyViewable:
+    """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself.
+
+    A view of a part of a recorded array that is made while nothing is recorded is a constant of what is recorded later, as in MXNet: it
+    shares memory as the result of `detach` does. An alias, which is the array under another convention, is none.
+    """
     out = object.__new__(cls)
     whole = cell._held is not None or cell._gradient is not None
-    out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
+    root = cell if whole else cell._base
+    v = root._held  # None: the root is a variable, and a view itself
+    if tls.tape is None and (v is None or (v.__class__ is Value and is_differentiated(v))) and chain and not is_alias:
+        chain = chain if chain[0].op.detaches else (primitive_math.stop_gradient.bind(), *chain)
+    out._base, out._steps = root, (chain if whole else (*cell._chain, *chain))
     out._held = out._under = out._key = out._of = out._seen = out._gradient = None
     return out
 

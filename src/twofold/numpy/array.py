@@ -204,7 +204,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
         # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
         chain = () if self.shape else (reshape_to((1,)),)
-        return view_of(NDArray, self, chain)
+        return view_of(NDArray, self, chain, is_alias=True)
 
     def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""

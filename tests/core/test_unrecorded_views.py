@@ -1,0 +1,124 @@
+"""Views that are made while nothing is recorded: they share memory, and are constants of what is recorded later."""
+
+import numpy
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+
+#: x, doubled: the gradient of ``(x * x).sum()``.
+DOUBLED = (2 * numpy.arange(12.0)).reshape(4, 3).tolist()
+
+VIEWS = {
+    "rows": lambda x: x[1:3],
+    "a row": lambda x: x[1],
+    "a part of a row": lambda x: x[1][0:2],
+    "steps": lambda x: x[::2],
+    "reshaped": lambda x: x.reshape((3, 4)),
+    "transposed": lambda x: x.T,
+    "the last of its rows": lambda x: list(x)[-1],
+}
+
+
+def variable(space):
+    x = space.arange(12).astype("float32").reshape((4, 3))
+    x.attach_grad()
+    return x
+
+
+@pytest.fixture(params=["nd", "np", "mxnet.np"])
+def space(request):
+    if request.param != "mxnet.np":
+        return getattr(mx, request.param)
+    from twofold import mxnet_numpy
+
+    class Space:
+        arange = staticmethod(mxnet_numpy.arange)
+
+    return Space
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_view_made_before_the_scope_is_a_constant(space, view):
+    x = variable(space)
+    seen = view(x)
+    with autograd.record():
+        loss = (x * x).sum() + (seen * seen).sum()
+    loss.backward()
+    assert x.grad.tolist() == DOUBLED
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_view_made_in_a_pause_is_a_constant(space, view):
+    x = variable(space)
+    with autograd.record():
+        y = x * 1
+        with autograd.pause():
+            target = view(y)
+        loss = (y * x).sum() + (target * target).sum()
+    loss.backward()
+    assert x.grad.tolist() == DOUBLED
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_view_made_between_two_scopes_is_a_constant(space, view):
+    x = variable(space)
+    with autograd.record():
+        y = x * 2
+    seen = view(y)
+    with autograd.record():
+        loss = (seen * seen).sum() + y.sum()
+    loss.backward()
+    assert x.grad.tolist() == [[2] * 3] * 4
+
+
+def test_a_view_made_outside_is_not_a_head(space):
+    x = variable(space)
+    with autograd.record():
+        y = x * x
+    with pytest.raises(mx.errors.AutogradError, match="not part of a recorded graph"):
+        y[1].backward()
+
+
+def test_a_view_made_in_a_scope_is_recorded(space):
+    x = variable(space)
+    with autograd.record():
+        rows = x[1:3]
+    with autograd.record():
+        loss = (rows * rows).sum()
+    loss.backward()
+    assert x.grad.tolist() == [[0] * 3, *DOUBLED[1:3], [0] * 3]
+
+
+def test_a_view_that_is_a_variable_itself_has_constant_views():
+    x = variable(nd)
+    rows = x[1:3]
+    rows.attach_grad()
+    first = rows[0]
+    with autograd.record():
+        loss = (rows * rows).sum() + (first * first).sum()
+    loss.backward()
+    assert rows.grad.tolist() == DOUBLED[1:3]
+
+
+def test_writes_through_a_view_made_outside_reach_the_array(space):
+    x = variable(space)
+    rows = x[1:3]
+    rows[:] = 7
+    first = rows[0]
+    first += 1
+    x[2] = 5
+    assert x.tolist() == [[0, 1, 2], [8] * 3, [5] * 3, [9, 10, 11]]
+    assert rows.tolist() == [[8] * 3, [5] * 3]
+    assert first.tolist() == [8] * 3
+
+
+def test_weights_updated_by_rows_are_learned(space):
+    x = variable(space)
+    for _ in range(2):
+        with autograd.record():
+            loss = (x * x).sum()
+        loss.backward()
+        for row, gradient in zip(list(x), list(x.grad), strict=True):
+            row -= 0.25 * gradient
+    assert x.tolist() == (numpy.arange(12.0) / 4).reshape(4, 3).tolist()
