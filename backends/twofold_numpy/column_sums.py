@@ -19,13 +19,18 @@ IN_MACHINE_CODE: list[Callable[[np.dtype[np.generic]], SumColumns | None]] = []
 LEAST, LONGEST = 1 << 10, 1 << 11
 
 
+def positions(axis: int | Sizes, ndim: int) -> list[int]:
+    """Axes counted from the front. One out of range stays so: NumPy refuses it, where a remainder would be another axis."""
+    return [k + ndim if k < 0 else k for k in (axis if isinstance(axis, tuple) else (axis,))]
+
+
 @lru_cache(512)
 def split(shape: Sizes, axis: int | Sizes | None) -> Sizes | None:
     """The sizes before, of, and behind axes that are summed, if they are beside each other and machine code is faster than NumPy."""
     if axis is None or math.prod(shape) < LEAST:
         return None
-    axes = sorted(k % len(shape) for k in axis) if isinstance(axis, tuple) else [axis % len(shape)]
-    if not axes:
+    axes = sorted(positions(axis, len(shape)))
+    if not axes or axes[0] < 0 or axes[-1] >= len(shape):
         return None
     first, end = axes[0], axes[-1] + 1
     inner = math.prod(shape[end:])
@@ -49,7 +54,7 @@ def column_sums(a: np.ndarray, sizes: Sizes, axis: int | Sizes, keepdims: bool, 
     if out is not None:
         out[...] = total.reshape(out.shape)
         return out
-    axes = [k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
+    axes = positions(axis, a.ndim)
     return total.reshape([1 if k in axes else n for k, n in enumerate(a.shape) if keepdims or k not in axes])
 
 

@@ -17,7 +17,7 @@ from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import BFLOAT16, NAME_OF, NUMPY, scalar_dtype
 
 from . import bfloat16_products, integer_products, sparse_products, window_reductions
-from .column_sums import column_sums, split
+from .column_sums import column_sums, positions, split
 from .copies import packed
 from .lapack import LIBRARY
 from .products import is_small, multiply
@@ -109,13 +109,13 @@ def _trailing_axes(a: np.ndarray, axis: Axes) -> int | None:
     """The number of reduced axes if they are exactly the trailing ones, else None."""
     if axis is None:
         return a.ndim
-    axes = sorted(k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = sorted(positions(axis, a.ndim))
     return len(axes) if axes == list(range(a.ndim - len(axes), a.ndim)) else None
 
 
 def _reduces_to_channels(a: np.ndarray, axis: Axes) -> bool:
     """Whether all axes but the second one are reduced."""
-    return isinstance(axis, tuple) and a.ndim > 2 and sorted(k % a.ndim for k in axis) == [0, *range(2, a.ndim)]
+    return isinstance(axis, tuple) and a.ndim > 2 and sorted(positions(axis, a.ndim)) == [0, *range(2, a.ndim)]
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -180,3 +180,33 @@ def test_one_of_several_results_may_take_the_place_of_an_operand(text, size):
     for got, want in zip([*found[0], *found[1:]], [*wanted[0], *wanted[1:]], strict=True):
         numpy.testing.assert_array_equal(got.asnumpy(), want)
     assert [r is x for r in found[0] for x in found[1:]] == [r is x for r in wanted[0] for x in wanted[1:]]
+
+
+@pytest.mark.parametrize("shape", [(70000,), (3, 70000), (2, 500, 100)])
+@pytest.mark.parametrize("function", [np.sum, np.add.reduce, np.ndarray.sum])
+def test_a_sum_refuses_an_axis_that_the_array_lacks(shape, function):
+    for lacking in (len(shape), -len(shape) - 1, (0, len(shape) + 1)):
+        for x in (np.ones(shape), np.ones(shape) * 2.0):
+            with pytest.raises(ValueError, match="axis"):
+                function(x, axis=lacking)
+
+
+@pytest.mark.parametrize("size", [4, 70000])
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        ("float32", 0.1, "float64"), ("float32", "float64", 0.1), ("float32", 0.1, numpy.float64(0.7)), ("uint8", 300, "int64"),
+        ("uint8", 300, numpy.int64(1000)), ("uint8", 300, 1000.0), ("int64", 10**20, 1e21), ("bool", -0.0, "float32"),
+        ("bool", 1, "uint32"), ("int8", "uint8", "float16"),
+    ],
+)  # fmt: skip
+def test_clip_compares_in_the_common_dtype_of_array_and_limits(size, kind, low, high):
+    values = numpy.arange(size) % 2
+
+    def clipped(xp):
+        limits = [xp.array((values + 1).astype(v)) if isinstance(v, str) else v for v in (low, high)]
+        return xp.clip(xp.array(values.astype(kind)), *limits)
+
+    found, want = clipped(np), clipped(numpy)
+    assert found.dtype == want.dtype
+    numpy.testing.assert_array_equal(found.asnumpy(), want)

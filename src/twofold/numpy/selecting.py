@@ -217,11 +217,20 @@ def clip(
         return deliver(result, out, is_new=True)
     if low is None and high is None:
         result = result.copy()
+    elif low is not None and high is not None and options.get("dtype") is None:
+        result = _as_wide_as(result, low, high)
     if low is not None:
         result = function_of("maximum")(result, low, **options)
     if high is not None:
         result = function_of("minimum")(result, high, **options)
     return deliver(result, out, is_new=True)
+
+
+def _as_wide_as(x: ndarray, low: Any, high: Any) -> ndarray:
+    """The array in the common dtype of itself and both limits, in which NumPy compares them."""
+    given = [v for v in (low, high) if v.__class__ is not complex]
+    limits = [v if isinstance(v, NUMBERS) and not isinstance(v, np.generic) else operand(v) for v in given]
+    return x.astype(promote(x._dtype, *map(name_of_operand, limits)), copy=False)
 
 
 def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
