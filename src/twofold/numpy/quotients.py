@@ -30,7 +30,7 @@ def divide_by(self: ndarray, other: Any) -> Any:
 
 def at_once(x: Any, y: Any) -> tuple[ndarray, ndarray] | None:
     """Quotient and remainder of small ready arrays and numbers; None for other operands."""
-    given = [v if v.__class__ in NUMBERS else ready_memory(v) if v.__class__ is ndarray else None for v in (x, y)]
+    given: list[Any] = [v if v.__class__ in NUMBERS else ready_memory(v) if v.__class__ is ndarray else None for v in (x, y)]
     if any(v is None or (v.__class__ is PLAIN and not (v.ndim and is_small(v))) for v in given):
         return None
     try:

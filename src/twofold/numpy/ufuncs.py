@@ -142,9 +142,14 @@ class ufunc:  # NumPy's name
                 return None
         elif not isinstance(target, ndarray) or not target.shape:
             return None
-        arrays = [v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None for v in inputs]
+        arrays: list[Any] = []
+        for v in inputs:
+            array = v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None
+            if array is None:
+                return None
+            arrays.append(array)
         mask: Any = where if where.__class__ is bool else ready_memory(where) if isinstance(where, ndarray) else None
-        if mask is None or any(v is None for v in arrays) or not any(isinstance(v, np.ndarray) for v in arrays):
+        if mask is None:
             return None
         try:
             options: dict[str, Any] = {"casting": casting} | ({} if dtype is None else {"dtype": numpy_dtype(dtype)})
