@@ -6,14 +6,14 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded, to_numpy
 from ..imperative.cell import PLAIN
-from ..ndarray.types import ArrayLike
+from ..ndarray.types import ArrayLike, Index
 from .array import ndarray
 from .creation import operand
 from .flat import flatiter
 from .indexing import changed_inline, is_followed
 
 
-def _setitem(self: flatiter, key: Any, value: ArrayLike) -> None:
+def _setitem(self: flatiter, key: Index, value: ArrayLike) -> None:
     array = self._array
     if (key.__class__ is int and array._held.__class__ is PLAIN) or is_followed(key):
         ndarray.__setitem__(self, key, value)  # as of any vector
@@ -32,7 +32,7 @@ def _setitem(self: flatiter, key: Any, value: ArrayLike) -> None:
             array[...] = each[-1]
 
 
-def _write(target: np.ndarray, key: Any, values: Any) -> None:
+def _write(target: np.ndarray, key: Any, values: object) -> None:
     if not target.flags.writeable:
         raise ValueError("assignment destination is read-only")
     target.flat[key] = values

@@ -314,7 +314,7 @@ def owned_memory(x: Any) -> np.ndarray | None:
     return v.data if x._held is not None else x._seen if x._of is v else look(HOST, v.data, x._chain)
 
 
-def _power_in_place(x: np.ndarray, exponent: Any, out: np.ndarray) -> np.ndarray:
+def _power_in_place(x: np.ndarray, exponent: object, out: np.ndarray) -> np.ndarray:
     """``x **= exponent``; ``out`` is ``x``. Unlike `power`, NumPy's operator takes squares, roots and reciprocals for some exponents."""
     return operator.ipow(x, exponent)
 
