@@ -45,7 +45,7 @@ def column_sums(a: np.ndarray, sizes: Sizes, axis: int | Sizes, keepdims: bool, 
     ``sizes`` is what `split` returns for its shape and these axes.
     """
     outer, _, inner = sizes
-    # NumPy begins a run in the time that it takes to add an element elsewhere
+    # beginning a run is as much work as adding an element elsewhere
     run = _code(a.dtype) if is_worth_machine_code(a.dtype, a.size / inner) else None
     if run is None:
         return None

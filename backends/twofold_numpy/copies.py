@@ -19,7 +19,7 @@ Transpose = Callable[[np.ndarray, np.ndarray, tuple[int, ...]], None]
 IN_MACHINE_CODE: list[Callable[[int], Transpose | None]] = []
 #: Bytes from which machine code pays, and from which several threads copy.
 LEAST, SHARED = 1 << 17, 1 << 21
-#: What machine code spares for an element, beside what it spares where an element is added.
+#: The work to copy an element, see `is_worth_loading`.
 COPIED = 1 / 16
 #: Rows and columns of a tile, by the bytes of an element: a row of a tile is one or two cache lines.
 TILES = {1: (8, 16), 2: (8, 16), 4: (8, 16), 8: (4, 8)}

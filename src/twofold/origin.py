@@ -93,8 +93,8 @@ FLOATING_POINT = re.compile("(divide by zero|overflow|underflow|invalid value) e
 OF_CALLER = re.compile("Mean of empty slice|Degrees of freedom <= 0 for slice")
 
 
-class GeneratedLine:
-    """Matches floating-point warnings for lines of functions that the package generates, and issues them at the user's line instead."""
+class OwnLine:
+    """Matches NumPy's floating-point warnings for lines of the package, and issues them at the user's line instead."""
 
     #: For programs that copy filters as regular expressions, as scikit-learn does. It matches nothing: a copy would hide the warnings.
     pattern = "(?!)"
@@ -103,22 +103,23 @@ class GeneratedLine:
         """Called by `warnings` with the text of each warning."""
         frame: FrameType | None = sys._getframe(1)
         depth = 1
+        if frame.f_code is _warn_at.__code__:  # the warning that is issued instead
+            return False
         if OF_CALLER.match(text) and frame is not None:
             frame, depth = frame.f_back, 2
         elif not FLOATING_POINT.match(text):
             return False
-        # warnings by the package itself come from its modules
-        if frame is None or not is_generated(frame):
+        if frame is None or not is_inside(frame):
             return False
         _warn_at(frame_of_user(depth), text, RuntimeWarning)
         return True
 
 
 def move_warnings() -> None:
-    """Let NumPy's floating-point warnings in generated functions name the user's line.
+    """Let NumPy's floating-point warnings in the package's functions name the user's line.
 
     A filter costs nothing without warnings, unlike a context in which NumPy logs (`numpy_folding.error_state`). Filters that the program
-    adds later take precedence: a filter that shows every warning shows these at the generated line.
+    adds later take precedence: a filter that shows every warning shows these at the package's line.
     """
     filters: Any = warnings.filters
-    filters.insert(0, ("ignore", GeneratedLine(), RuntimeWarning, None, 0))
+    filters.insert(0, ("ignore", OwnLine(), RuntimeWarning, None, 0))

@@ -23,7 +23,7 @@ def sums(a, axis, keepdims=False, out=None):
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    monkeypatch.setattr(scatter, "is_worth_loading", lambda elements: True)
+    monkeypatch.setattr(scatter, "is_worth_loading", lambda work: True)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -120,7 +120,7 @@ def test_programs_add_in_machine_code(monkeypatch):
 def test_sums_of_long_runs_do_not_load_the_compiler(monkeypatch):
     monkeypatch.setattr(scatter, "is_worth_loading", availability.is_worth_loading)
     monkeypatch.setattr(availability, "is_loaded", lambda: False)
-    monkeypatch.setattr(availability, "_added", [0.0])
+    monkeypatch.setattr(availability, "_done", [0.0])
     asked = []
     monkeypatch.setattr(column_sums, "_code", asked.append)
     tree_sum(np.ones((2000, 1000)), 0)

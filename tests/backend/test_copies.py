@@ -16,7 +16,7 @@ DTYPES = ["uint8", "float16", "int32", "float32", "int64", "float64", "complex12
 def compiled(monkeypatch):
     """Small arrays are transposed in machine code too; counts those that are."""
     monkeypatch.setattr(copies, "LEAST", 0)
-    monkeypatch.setattr(copies, "is_worth_loading", lambda elements: True)
+    monkeypatch.setattr(copies, "is_worth_loading", lambda work: True)
     taken = []
     make = copies.IN_MACHINE_CODE[0]
     monkeypatch.setattr(copies, "IN_MACHINE_CODE", [lambda item: taken.append(item) or make(item)])

@@ -15,7 +15,7 @@ __all__ = ["fresh"]
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    monkeypatch.setattr(scatter, "is_worth_loading", lambda elements: True)
+    monkeypatch.setattr(scatter, "is_worth_loading", lambda work: True)
 
 
 def in_turn(parts, dense, rows, is_transposed):

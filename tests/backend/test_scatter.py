@@ -17,7 +17,7 @@ ALL = slice(None)
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    monkeypatch.setattr(scatter, "is_worth_loading", lambda elements: True)
+    monkeypatch.setattr(scatter, "is_worth_loading", lambda work: True)
 
 
 def by_numpy(out, key, value):
@@ -88,7 +88,7 @@ def test_without_a_compiler_numpy_adds(monkeypatch):
 def test_many_small_additions_are_worth_the_compiler(monkeypatch):
     monkeypatch.setattr(scatter, "is_worth_loading", availability.is_worth_loading)
     monkeypatch.setattr(availability, "is_loaded", lambda: False)
-    monkeypatch.setattr(availability, "_added", [0.0])
+    monkeypatch.setattr(availability, "_done", [0.0])
     float32 = np.dtype(np.float32)
     found = [scatter.is_worth_machine_code(float32, 1 << 17) for _ in range(40)]
     assert found == [False] * 31 + [True] * 9

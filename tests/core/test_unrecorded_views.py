@@ -122,3 +122,65 @@ def test_weights_updated_by_rows_are_learned(space):
         for row, gradient in zip(list(x), list(x.grad), strict=True):
             row -= 0.25 * gradient
     assert x.tolist() == (numpy.arange(12.0) / 4).reshape(4, 3).tolist()
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_part_of_a_view_that_was_recorded_is_a_constant_in_a_pause(space, view):
+    x = variable(space)
+    with autograd.record():
+        y = x * 1
+        seen = y.reshape((-1, 3))[0:4]
+        with autograd.pause():
+            target = view(seen)
+        loss = (seen * x).sum() + (target * target).sum()
+    loss.backward()
+    assert x.grad.tolist() == DOUBLED
+
+
+def test_a_part_of_an_array_under_another_convention_is_a_constant():
+    x = variable(nd)
+    part = x.as_np_ndarray()[1]
+    with autograd.record():
+        loss = (x * x).sum() + (part * part).sum().as_nd_ndarray()
+    loss.backward()
+    assert x.grad.tolist() == DOUBLED
+
+
+def test_elements_written_through_a_constant_while_recording_are_constants():
+    x = variable(nd)
+    with autograd.record():
+        y = x * 2
+    part = y[1:3]
+    with autograd.record():
+        part += 1
+        loss = (y * y).sum()
+    loss.backward()
+    doubled = 4 * numpy.arange(12.0).reshape(4, 3) * 2
+    doubled[1:3] = 0
+    assert x.grad.tolist() == doubled.tolist()
+
+
+@pytest.mark.parametrize("size", [3, 300])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, v: (v * v).sum(),
+        lambda x, v: (v @ x).sum() if hasattr(v, "as_nd_ndarray") else nd.dot(v, x).sum(),
+        lambda x, v: v.sum(axis=0).sum() + v.mean() + (v**2).sum(),
+        lambda x, v: ((v + v) * (2 - v)).sum(),
+        lambda x, v: (v[1:] * v[:-1]).sum(),
+    ],
+    ids=["product", "matrix product", "sums", "chain", "parts"],
+)
+@pytest.mark.parametrize("kind", ["nd", "np"])
+def test_transposes_made_before_are_constants_in_every_operation(kind, use, size):
+    x = getattr(mx, kind).ones((size, size)) * 0.5
+    x.attach_grad()
+    seen, copied = x.T, x.T.copy()
+    found = []
+    for v in (seen, copied):
+        with autograd.record():
+            loss = use(x, v) + x.sum()
+        loss.backward()
+        found.append(x.grad.asnumpy())
+    numpy.testing.assert_allclose(*found)

@@ -4,7 +4,7 @@ import numpy as onp
 import pytest
 
 import twofold.np as np
-from twofold import autograd
+from twofold import autograd, mxnet_numpy
 
 PARTS = {
     "whole": "x",
@@ -76,3 +76,23 @@ def test_gradients_reach_values_that_are_written(part: str) -> None:
         loss = (x * x).sum()
     loss.backward()
     assert w.grad.tolist() == [4.0, 12.0]  # 2 * (1 + 1) and 2 * (2 + 2 + 2)
+
+
+def test_iterators_and_operators_see_what_is_written_meanwhile() -> None:
+    found = []
+    for xp in (onp, np):
+        x = xp.zeros((3, 2))
+        flat = x.T.flat
+        x[0, 1] = 5
+        flat[0] = 3
+        whole = xp.asarray(flat)
+        found.append(
+            [list(flat), flat[3], flat[2:].tolist(), whole.tolist(), xp.add(flat, 1).tolist(), float(xp.sum(flat)), flat.copy().tolist()]
+        )
+    assert found[0] == found[1]
+
+
+def test_the_dialect_of_mxnet_writes_all_elements() -> None:
+    x = mxnet_numpy.ones((2, 2))
+    x.flat = [3, 4]
+    assert x.asnumpy().tolist() == [[3, 4], [3, 4]]

@@ -106,3 +106,25 @@ def test_quotients_and_remainders_are_numpys(call, dtype):
     for e, f in zip(expected, found, strict=True):
         assert f.dtype == e.dtype
         assert f.asnumpy().tobytes() == e.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [object, "longdouble", "clongdouble", str, "complex64", bool])
+def test_dtypes_that_only_numpy_has_are_what_it_computes_in(dtype):
+    results = []
+    for xp in (onp, np):
+        try:
+            found = xp.add(xp.ones(2), 1, dtype=dtype)
+        except TypeError:  # no sum of texts, none of bools under the rule for casts
+            results.append(TypeError)
+        else:
+            results.append((str(found.dtype), found.tolist()))
+    assert results[0] == results[1]
+
+
+def test_large_operands_of_calls_with_options_wait():
+    x = np.ones(200_000)
+    y = np.sin(x, dtype="float64") * 2
+    assert y._held.data is None
+    out = np.empty(200_000)
+    np.sin(x, out=out)
+    assert (out * 2)._held.data is None

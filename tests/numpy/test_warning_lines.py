@@ -25,6 +25,12 @@ f(), f()
 x.sum() / z.sum()
 x[:1] / z[:1]
 x - np.inf * z
+x **= 0.5
+y = -np.ones(2)
+y **= 0.5
+divmod(y, z)
+np.divide(x, z, out=y, where=z < 1)
+np.sqrt(y - np.inf, dtype="float32")
 """
 
 

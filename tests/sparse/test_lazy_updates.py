@@ -147,7 +147,7 @@ def test_batches_that_look_up_other_rows_take_the_programs_of_earlier_ones():
 @pytest.mark.parametrize("shape", [(7,), (32,), (3, 41), (), (0,)])
 @pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40), (300, 3), (300, 1 << 60), (3, 1 << 59)])
 def test_repeated_rows_are_added_in_the_order_given(count, limit, shape, is_compiled, monkeypatch):
-    monkeypatch.setattr(scatter, "is_worth_loading", lambda elements: is_compiled)
+    monkeypatch.setattr(scatter, "is_worth_loading", lambda work: is_compiled)
     monkeypatch.setattr(SETTINGS, "jit", is_compiled)
     draw = np.random.default_rng(0)
     numbers, values = draw.integers(limit, size=count), draw.normal(size=(count, *shape)).astype("f")

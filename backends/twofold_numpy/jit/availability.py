@@ -4,10 +4,11 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 
-#: Elements that NumPy adds one by one, where machine code adds vectors, in about the time in which LLVM is loaded.
+#: The work from which LLVM is loaded, in elements that NumPy adds one by one: by then machine code would have spared as much time as it
+#: takes to load.
 LOADED_FROM = 1 << 22
-#: Those that it has added so far.
-_added = [0.0]
+#: The work so far.
+_done = [0.0]
 
 
 @cache
@@ -21,9 +22,9 @@ def is_loaded() -> bool:
     return "llvmlite" in sys.modules
 
 
-def is_worth_loading(elements: float) -> bool:
-    """Whether llvmlite has been imported, or is to be, counting elements that NumPy would add one by one now."""
+def is_worth_loading(work: float) -> bool:
+    """Whether llvmlite has been imported, or is to be; counts the work that NumPy would do now."""
     if is_loaded():
         return True
-    _added[0] += elements
-    return _added[0] >= LOADED_FROM
+    _done[0] += work
+    return _done[0] >= LOADED_FROM

@@ -12,7 +12,7 @@ from ..dtype import NUMPY as DTYPES
 from ..imperative.cell import PLAIN, Value, content_of, operand_of
 from ..imperative.guards import is_differentiated
 from ..imperative.tape import tls
-from ..imperative.views import RESHAPED
+from ..imperative.views import RESHAPED, constant_view, views_are_constant
 from ..imperative.write import recorded_part
 from ..ops import primitive_shape
 from .contents import cls, contiguous, element, elements, native, new_array, return_small, return_view
@@ -79,9 +79,10 @@ def return_fresh(r):
 
 @fragment
 def return_shown(self, owner, r, key, of):
-    """Return a view that shows ``r``, unless it is a constant, see `views.view_of`."""
-    if of.__class__ is PLAIN or tls.tape is not None or not is_differentiated(of):
-        return_view(r, owner, self, key, of)
+    """Return a view that shows ``r``."""
+    if of.__class__ is not PLAIN and views_are_constant(of):
+        return constant_view(cls, r, owner, self, key, of)
+    return_view(r, owner, self, key, of)
 
 
 @fragment

@@ -17,9 +17,9 @@ from ..assembly import Function, assembled, attach_method
 from ..imperative.cell import PLAIN
 from ..imperative.concurrent_writes import writes_in_place
 from ..imperative.guards import is_replaced, is_watched
-from ..imperative.views import AXES_REVERSED
+from ..imperative.views import AXES_REVERSED, views_are_constant
 from ..signal_handlers import unless_signalled
-from .contents import element, elements, return_element
+from .contents import element, elements, return_element, return_view
 from .item_fragments import (
     ELLIPSIS,
     INTEGER_SCALARS,
@@ -38,7 +38,6 @@ from .item_fragments import (
     return_element_at,
     return_reshaped,
     return_selected,
-    return_shown,
     return_unless_placed,
     return_unless_placed_by_array,
     return_unless_source,
@@ -203,8 +202,10 @@ def T(self):
     if not v.ndim:
         return self._reversed()
     r = v.T
-    return_shown(self, owner, r, AXES_REVERSED, of)
-    return self._reversed()
+    # what takes the array of a transpose in its place does not ask whether that one is a constant
+    if of.__class__ is not PLAIN and views_are_constant(of):
+        return self._reversed()
+    return_view(r, owner, self, AXES_REVERSED, of)
 
 
 # ------------------------------------------------------------------------------------------------------------ methods

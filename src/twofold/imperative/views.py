@@ -26,6 +26,8 @@ GAPS = 4096
 RESHAPED, AXES_REVERSED = object(), object()
 #: In the place of the index, in an array that is no view but that a program has made: in-place operators write into it without axes, too.
 CHANGEABLE = object()
+#: In the place of the view operations, until they are worked out: through these flows no gradient.
+CONSTANT: Any = object()
 AnyViewable = TypeVar("AnyViewable", bound="Viewable")
 
 
@@ -59,7 +61,7 @@ class Viewable(Cell):
     def _chain(self) -> Chain:
         """The view operations."""
         steps = self._steps
-        if steps is None:
+        if steps is None or steps is CONSTANT:
             under, key, of = self._under, self._key, self._of
             if key is RESHAPED:
                 own: Chain = (primitive_shape.reshape.bind(shape=self._seen.shape),)
@@ -69,7 +71,8 @@ class Viewable(Cell):
                 # the root's shape without two calls; `_of` is its content, or an earlier one
                 shape = of.data.shape if of.__class__ is Value and under is self._base else under.shape
                 own = type(self)._indexer.basic(shape, key).chain
-            steps = self._steps = (*under._chain, *own) if under is not self._base else own
+            found = (*under._chain, *own) if under is not self._base else own
+            steps = self._steps = found if steps is None else constant(found)
         return steps
 
     @property
@@ -210,21 +213,43 @@ def changeable(new: AnyViewable) -> AnyViewable:
     return new
 
 
+@fragment
+@inlined
+def views_are_constant(v: Content | None) -> bool:
+    """Whether views of a content are constants of what is recorded later: those of a recorded one that are made while nothing is recorded.
+
+    This is MXNet's rule. They share memory as the result of `detach` does. A root without a content is a variable and a view itself.
+    """
+    return tls.tape is None and (v is None or (v.__class__ is Value and is_differentiated(v)))
+
+
+def constant(chain: Chain) -> Chain:
+    """View operations through which no gradient flows."""
+    return chain if chain[0].op.detaches else (primitive_math.stop_gradient.bind(), *chain)
+
+
 @inlined
 def view_of(cls: type[AnyViewable], cell: Any, chain: Chain, is_alias: bool = False) -> AnyViewable:
     """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself.
 
-    A view of a part of a recorded array that is made while nothing is recorded is a constant of what is recorded later, as in MXNet: it
-    shares memory as the result of `detach` does. An alias, which is the array under another convention, is none.
+    A view of a part is a constant where `views_are_constant`. An alias, which is the whole array under another convention, never is.
     """
     out = object.__new__(cls)
     whole = cell._held is not None or cell._gradient is not None
     root = cell if whole else cell._base
-    v = root._held  # None: the root is a variable, and a view itself
-    if tls.tape is None and (v is None or (v.__class__ is Value and is_differentiated(v))) and chain and not is_alias:
-        chain = chain if chain[0].op.detaches else (primitive_math.stop_gradient.bind(), *chain)
+    v = root._held
+    if chain and not is_alias and views_are_constant(v):
+        chain = constant(chain)
     out._base, out._steps = root, (chain if whole else (*cell._chain, *chain))
     out._held = out._under = out._key = out._of = out._seen = out._gradient = None
+    return out
+
+
+def constant_view(cls: type[AnyViewable], seen: Any, base: Any, under: Any, key: object, of: Content) -> AnyViewable:
+    """A view that shows ``seen`` (see `Viewable`) as a constant."""
+    out = object.__new__(cls)
+    out._held = out._gradient = None
+    out._base, out._under, out._key, out._seen, out._of, out._steps = base, under, key, seen, of, CONSTANT
     return out
 
 

@@ -33,13 +33,30 @@ class flatiter(ndarray):  # NumPy's name
             found = self._seen[key]
             if found.__class__ in NATIVE:
                 return found
-        of, array = self, self._array
-        if of._base is not array and of._base is not array._base:  # a copy, which may be older than the array
-            if key.__class__ is int and -array.size <= key < array.size:
-                return array[np.unravel_index(key % array.size, array.shape)]
-            of = flat_of(array)
-        found = ndarray.__getitem__(of, key)
+        array = self._array
+        if self._is_copy and key.__class__ is int and -array.size <= key < array.size:
+            return array[np.unravel_index(key % array.size, array.shape)]
+        found = ndarray.__getitem__(self._current, key)
         return found.copy() if isinstance(found, ndarray) and is_view(found) else found
+
+    @property
+    def _is_copy(self) -> bool:
+        """Whether the elements lie scattered in the array's memory, so that these here were copied from it."""
+        return self._base is not self._array and self._base is not self._array._base
+
+    @property
+    def _current(self) -> "flatiter":
+        """The elements as they are now."""
+        return flat_of(self._array) if self._is_copy else self
+
+    @property
+    def _operand(self) -> Any:
+        """What operators read."""
+        return ndarray._operand.fget(self._current)  # type: ignore[attr-defined]
+
+    @property
+    def _content(self) -> Any:
+        return ndarray._content.fget(self._current)  # type: ignore[attr-defined]
 
     def __iter__(self) -> Iterator[Any]:
         rest = self._rest
@@ -74,7 +91,7 @@ def flat_of(x: ndarray) -> flatiter:
 
 def whole_of(flat: ndarray) -> ndarray:
     """The elements as an array like any other."""
-    return _alike(ndarray, flat)
+    return _alike(ndarray, flat._current)
 
 
 def _alike(cls: type[AnyView], x: Any) -> AnyView:

@@ -17,7 +17,12 @@ def _setitem(self: flatiter, key: Index, value: ArrayLike) -> None:
     array = self._array
     if (key.__class__ is int and array._held.__class__ is PLAIN) or is_followed(key):
         ndarray.__setitem__(self, key, value)  # as of any vector
-        return
+    else:
+        write(array, key, value)
+
+
+def write(array: ndarray, key: Index, value: ArrayLike) -> None:
+    """``array.flat[key] = value``."""
     where = to_numpy(key)
     if not is_recorded(value):
         host = to_numpy(value)
@@ -40,7 +45,7 @@ def _write(target: np.ndarray, key: Any, values: object) -> None:
 
 def set_flat(self: ndarray, value: ArrayLike) -> None:
     """``x.flat = value``."""
-    flatiter.__setitem__(self.flat, Ellipsis, value)
+    write(self, Ellipsis, value)
 
 
 flatiter.__setitem__ = _setitem

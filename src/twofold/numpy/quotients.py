@@ -19,17 +19,17 @@ def divide(self: ndarray, other: ArrayLike) -> object:
     """``divmod(self, other)``."""
     if not is_array_like(other):
         return with_object(divmod, (self, other), False)
-    return at_once(self, other) or (self // other, self % other)
+    return ready_quotients(self, other) or (self // other, self % other)
 
 
 def divide_by(self: ndarray, other: ArrayLike) -> object:
     """``divmod(other, self)``."""
     if not is_array_like(other):
         return with_object(divmod, (self, other), True)
-    return at_once(other, self) or (other // self, other % self)
+    return ready_quotients(other, self) or (other // self, other % self)
 
 
-def at_once(x: object, y: object) -> tuple[ndarray, ndarray] | None:
+def ready_quotients(x: object, y: object) -> tuple[ndarray, ndarray] | None:
     """Quotient and remainder of small ready arrays and numbers; None for other operands."""
     given: list[Any] = [v if v.__class__ in NUMBERS else ready_memory(v) if v.__class__ is ndarray else None for v in (x, y)]
     if any(v is None or (v.__class__ is PLAIN and not (v.ndim and is_small(v))) for v in given):

@@ -11,11 +11,12 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..calls.short import REFUSED
-from ..dtype import NUMPY, dtype_name, numpy_dtype
+from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType
 from ..imperative.array import adopted
 from ..imperative.cell import PLAIN, Value, is_view, wrap
 from ..imperative.concurrent_writes import written_in_place
+from ..imperative.guards import is_small
 from ..imperative.invoke import host_of
 from ..imperative.transfer import store
 from ..imperative.views import ready_memory
@@ -28,7 +29,7 @@ from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, guarded, objects_of
 from .indexing import add_at, change_at, changed_inline
 from .operators import NUMBERS, applied, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short, typed_operands
-from .quotients import at_once
+from .quotients import ready_quotients
 from .short_calls import short_call, short_ufunc
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
@@ -135,7 +136,10 @@ class ufunc:  # NumPy's name
         return done[0] if len(done) == 1 else tuple(done)
 
     def _of_memory(self, inputs: tuple[object, ...], out: object, where: ArrayLike, dtype: DTypeLike, casting: Casting) -> ndarray | None:
-        """NumPy's result of ready arrays and numbers, in memory that may be written now if ``out`` is given; None if it cannot have one."""
+        """The result by NumPy of ready arrays and numbers, which it writes to ``out`` if given; None where the general path has the result.
+
+        That is so for large arrays, which wait, unless all that NumPy does is to write the results of a simple function to ``out``.
+        """
         target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
         if target is None:
             if where is not True:
@@ -143,9 +147,10 @@ class ufunc:  # NumPy's name
         elif not isinstance(target, ndarray) or not target.shape:
             return None
         arrays: list[Any] = []
+        may_be_large = target is not None and dtype is None and self._op is not None and self._op.simple
         for v in inputs:
             array = v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None
-            if array is None:
+            if array is None or not (may_be_large or array is v or is_small(array)):
                 return None
             arrays.append(array)
         mask: Any = where if where.__class__ is bool else ready_memory(where) if isinstance(where, ndarray) else None
@@ -155,7 +160,7 @@ class ufunc:  # NumPy's name
             options: dict[str, Any] = {"casting": casting} | ({} if dtype is None else {"dtype": numpy_dtype(dtype)})
             if target is None:
                 found = self._numpys(*arrays, **options)
-                return adopted(ndarray, found) if found.__class__ is PLAIN and found.flags.c_contiguous else None
+                return adopted(ndarray, found) if found.__class__ is PLAIN and found.flags.c_contiguous and found.dtype in NAME_OF else None
             return target if self._is_written(target, arrays, options | {"where": mask}) else None
         except unless_signalled((*REFUSED, UnsupportedDType)):  # the general path gives a result or raises an error that says what to do
             return None
@@ -176,7 +181,7 @@ class ufunc:  # NumPy's name
     def _computed(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         op = self._op
         if self.__name__ == "divmod" and dtype is None:  # two operators, which have gradients
-            return list(at_once(*inputs) or [function_of(name)(*inputs) for name in ("floor_divide", "remainder")])
+            return list(ready_quotients(*inputs) or [function_of(name)(*inputs) for name in ("floor_divide", "remainder")])
         if op is None or (op.result == "bool" and dtype is not None):
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype, "casting": casting})
             return list(got) if isinstance(got, tuple) else [got]

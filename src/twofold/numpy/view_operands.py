@@ -19,7 +19,7 @@ from ..imperative.element import NATIVE
 from ..imperative.guards import is_exposed, is_tracked, runs_inline
 from ..imperative.invoke import content
 from ..imperative.sites import notes_same_shape, site_runs_inline
-from ..imperative.views import AXES_REVERSED, GAPS, ready_memory, view_of
+from ..imperative.views import AXES_REVERSED, CONSTANT, GAPS, ready_memory, view_of
 from ..opdef import Op
 from ..signal_handlers import unless_signalled
 from .array import ndarray
@@ -36,8 +36,8 @@ def permuted(x: ndarray) -> tuple[Any, tuple[int, ...]] | None:
         return None
     if x._under is not None and x._key is AXES_REVERSED:
         return x._under, tuple(range(x._seen.ndim))[::-1]
-    steps = x._steps  # None for views made by indexing
-    if not steps or not steps[-1].op.layout.permutes:
+    steps = x._steps  # None or `CONSTANT` for views made by indexing
+    if not steps or steps is CONSTANT or not steps[-1].op.layout.permutes:
         return None
     return x._base if len(steps) == 1 else view_of(ndarray, x._base, steps[:-1]), steps[-1].params["axes"]
 
