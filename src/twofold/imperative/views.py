@@ -245,7 +245,7 @@ def view_of(cls: type[AnyViewable], cell: Any, chain: Chain, is_alias: bool = Fa
     return out
 
 
-def constant_view(cls: type[AnyViewable], seen: Any, base: Any, under: Any, key: object, of: Content) -> AnyViewable:
+def constant_view(cls: type[AnyViewable], seen: object, base: Cell, under: Cell, key: object, of: Content) -> AnyViewable:
     """A view that shows ``seen`` (see `Viewable`) as a constant."""
     out = object.__new__(cls)
     out._held = out._gradient = None

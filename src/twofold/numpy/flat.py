@@ -50,13 +50,13 @@ class flatiter(ndarray):  # NumPy's name
         return flat_of(self._array) if self._is_copy else self
 
     @property
-    def _operand(self) -> Any:
+    def _operand(self) -> object:
         """What operators read."""
-        return ndarray._operand.fget(self._current)  # type: ignore[attr-defined]
+        return whole_of(self)._operand
 
     @property
-    def _content(self) -> Any:
-        return ndarray._content.fget(self._current)  # type: ignore[attr-defined]
+    def _content(self) -> object:
+        return whole_of(self)._content
 
     def __iter__(self) -> Iterator[Any]:
         rest = self._rest

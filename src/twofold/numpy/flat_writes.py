@@ -1,7 +1,5 @@
 """``x.flat[key] = value``: values are repeated until there is one for every place; those left over are ignored."""
 
-from typing import Any
-
 import numpy as np
 
 from ..calls.host_calls import is_recorded, to_numpy
@@ -37,7 +35,7 @@ def write(array: ndarray, key: Index, value: ArrayLike) -> None:
             array[...] = each[-1]
 
 
-def _write(target: np.ndarray, key: Any, values: object) -> None:
+def _write(target: np.ndarray, key: np.ndarray, values: object) -> None:
     if not target.flags.writeable:
         raise ValueError("assignment destination is read-only")
     target.flat[key] = values

@@ -226,7 +226,7 @@ def clip(
     return deliver(result, out, is_new=True)
 
 
-def _as_wide_as(x: ndarray, low: Any, high: Any) -> ndarray:
+def _as_wide_as(x: ndarray, low: ArrayLike, high: ArrayLike) -> ndarray:
     """The array in the common dtype of itself and both limits, in which NumPy compares them."""
     given = [v for v in (low, high) if v.__class__ is not complex]
     limits = [v if isinstance(v, NUMBERS) and not isinstance(v, np.generic) else operand(v) for v in given]

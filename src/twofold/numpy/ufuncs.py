@@ -157,7 +157,7 @@ class ufunc:  # NumPy's name
         if mask is None:
             return None
         try:
-            options: dict[str, Any] = {"casting": casting} | ({} if dtype is None else {"dtype": numpy_dtype(dtype)})
+            options = {"casting": casting} | ({} if dtype is None else {"dtype": numpy_dtype(dtype)})
             if target is None:
                 found = self._numpys(*arrays, **options)
                 return adopted(ndarray, found) if found.__class__ is PLAIN and found.flags.c_contiguous and found.dtype in NAME_OF else None
