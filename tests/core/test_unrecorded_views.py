@@ -184,3 +184,33 @@ def test_transposes_made_before_are_constants_in_every_operation(kind, use, size
         loss.backward()
         found.append(x.grad.asnumpy())
     numpy.testing.assert_allclose(*found)
+
+
+@pytest.mark.parametrize("in_pause", [False, True])
+def test_a_recorded_view_that_gets_another_shape_outside_stays_one(in_pause):
+    x = mx.np.arange(12.0).reshape(4, 3).copy()
+    x.attach_grad()
+    with autograd.record():
+        seen = x[1:3]
+        if in_pause:
+            with autograd.pause():
+                seen.shape = (6,)
+    if not in_pause:
+        seen.shape = (6,)
+    with autograd.record():
+        loss = (seen * seen).sum()
+    loss.backward()
+    expected = 2 * numpy.arange(12.0).reshape(4, 3)
+    expected[[0, 3]] = 0
+    assert x.grad.tolist() == expected.tolist()
+
+
+def test_a_constant_that_gets_another_shape_stays_one():
+    x = mx.np.arange(12.0).reshape(4, 3).copy()
+    x.attach_grad()
+    seen = x[1:3]
+    seen.shape = (6,)
+    with autograd.record():
+        loss = (seen * seen).sum() + x.sum()
+    loss.backward()
+    assert x.grad.tolist() == numpy.ones((4, 3)).tolist()

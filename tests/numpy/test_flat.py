@@ -92,6 +92,18 @@ def test_iterators_and_operators_see_what_is_written_meanwhile() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("part", ["x.T", "x[:, 1:]", "x[::2, ::2]", "x"])
+def test_an_iterator_goes_on_with_what_is_written_meanwhile(part: str) -> None:
+    found = []
+    for xp in (onp, np):
+        x = xp.arange(12.0).reshape(3, 4)
+        elements = iter(eval(part).flat)
+        first = next(elements)
+        x[...] = 9
+        found.append([first, *elements])
+    assert found[0] == found[1]
+
+
 def test_the_dialect_of_mxnet_writes_all_elements() -> None:
     x = mxnet_numpy.ones((2, 2))
     x.flat = [3, 4]

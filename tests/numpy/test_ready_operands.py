@@ -121,6 +121,16 @@ def test_dtypes_that_only_numpy_has_are_what_it_computes_in(dtype):
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("size", [2, 200_000])
+def test_casts_of_operands_are_refused_where_numpy_refuses_them(size):
+    for xp in (onp, np):
+        single, double = xp.ones(size, "float32"), xp.ones(size)
+        with pytest.raises(TypeError):
+            xp.add(single, double, casting="no")
+        assert xp.add(single, double, casting="safe").dtype == "float64"
+        assert xp.add(single, 2.0, casting="no").dtype == "float32"
+
+
 def test_large_operands_of_calls_with_options_wait():
     x = np.ones(200_000)
     y = np.sin(x, dtype="float64") * 2

@@ -26,7 +26,7 @@ from ..imperative.element import Absent, ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.views import CHANGEABLE, changeable, ready_memory, view_of
+from ..imperative.views import CHANGEABLE, changeable, memory_while_unrecorded, ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, integers, normalized_axes, order_of_axes, swapped_axes
@@ -284,8 +284,9 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         found = view_of(ndarray, self, (permute_to(order),))
         # what the first read would find; `_of` is read before and written after what belongs to it (see `views`)
         of = self._of if self._held is None else self._held
-        if of.__class__ is PLAIN and (self._held is of or self._gradient is None):
-            found._seen = (self._seen if self._held is None else of).transpose(order)
+        data = of if of.__class__ is PLAIN else memory_while_unrecorded(of)
+        if data.__class__ is PLAIN and (self._held is of or self._gradient is None):
+            found._seen = (self._seen if self._held is None else data).transpose(order)
             found._of = of
         return found
 

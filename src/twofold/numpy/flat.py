@@ -61,8 +61,10 @@ class flatiter(ndarray):  # NumPy's name
     def __iter__(self) -> Iterator[Any]:
         rest = self._rest
         if rest is None:
+            array = self._array
+            is_ready = self._is_copy and array._of.__class__ is PLAIN and array._of is array._base._held
             # not over `self`, which would hold itself
-            vars(self)["_rest"] = rest = iter(whole_of(self))
+            vars(self)["_rest"] = rest = iter(array._seen.flat if is_ready else whole_of(self))
         return rest
 
     def __next__(self) -> Any:

@@ -221,6 +221,8 @@ def _set_shape(self: ndarray, value: Shape) -> None:
     """Reshape an array in place, as NumPy does: a view, or an array of which nothing else sees the memory."""
     if is_view(self) and self._gradient is None and not is_tracked(self._base._content):
         steps = self.reshape(value, copy=False)._chain
+        if not any(step.op.detaches for step in self._chain):  # a new view may be a constant, which does not make this one such
+            steps = tuple(step for step in steps if not step.op.detaches)
         for x in gc.get_referrers(self):
             if isinstance(x, Array) and is_view(x) and x._under is self:
                 x._chain  # noqa: B018  # worked out now, by the shape that the view had when it was indexed

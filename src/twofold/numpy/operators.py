@@ -159,13 +159,15 @@ def loop_dtypes(ufunc: str, *names: str, dtype: str | None = None, casting: Cast
     try:
         # `resolve_dtypes` takes Python's classes for weak scalars, and None for the dtypes that it is to find
         given = (*[WEAK.get(n) or NUMPY[n] for n in names], *(None,) * function.nout)
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"casting": casting}
         if dtype is not None:
-            options = {"signature": (*(None,) * function.nin, *(NUMPY[dtype],) * function.nout), "casting": casting}
+            options["signature"] = (*(None,) * function.nin, *(NUMPY[dtype],) * function.nout)
         found = function.resolve_dtypes(given, **options)
         return tuple(NAME_OF[d] for d in found[: function.nin])
     except (TypeError, KeyError):
-        asked = "" if dtype is None else f" to {dtype} with casting={casting!r}"
+        asked = ("" if dtype is None else f" to {dtype}") + (
+            "" if dtype is None and casting == "same_kind" else f" with casting={casting!r}"
+        )
         raise DTypeError(f"{ufunc}: not defined for these dtypes", f"{in_words(names)}{asked}", "cast the operands with astype") from None
 
 

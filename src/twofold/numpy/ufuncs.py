@@ -117,7 +117,7 @@ class ufunc:  # NumPy's name
         if unknown or len(inputs) != self.nin or (isinstance(out, tuple) and len(out) > self.nout):
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
-        if self.nout == 1 and not (out is dtype is None):
+        if self.nout == 1 and not (out is dtype is None and casting == "same_kind"):
             found = self._of_memory(inputs, out, where, dtype, casting)
             if found is not None:
                 return found
@@ -186,15 +186,15 @@ class ufunc:  # NumPy's name
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype, "casting": casting})
             return list(got) if isinstance(got, tuple) else [got]
         # a composite's definition may combine a scalar with a constant first, so its dtype is settled here
-        values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype, casting)
+        is_plain = dtype is None and op.primitive and casting == "same_kind"
+        values = element_operands(op, inputs) if is_plain else self._cast(inputs, dtype, casting)
         return [wrap(ndarray, c) for c in evaluated(op, values)]
 
     def _cast(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         """The operands cast for results of a dtype, or to those that NumPy computes in."""
         values, _ = typed_operands(inputs)
         names = [name_of_operand(v) for v in values]
-        wanted = {} if dtype is None else {"dtype": dtype_name(dtype), "casting": casting}
-        loop = loop_dtypes(self.__name__, *names, **wanted)
+        loop = loop_dtypes(self.__name__, *names, dtype=None if dtype is None else dtype_name(dtype), casting=casting)
         if names == list(loop) and all(isinstance(v, ndarray) for v in values):
             return values
         values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[d]) for v, d in zip(values, loop, strict=True)])
