@@ -256,7 +256,7 @@ def constant_view(cls: type[AnyViewable], seen: object, base: Cell, under: Cell,
 @inlined
 def memory_while_unrecorded(v: Content | None) -> Any:
     """The array of a ready content of the host that is no plain one; None for other contents, and while something is recorded."""
-    return v.data if v.__class__ is Value and tls.tape is None and v.device is CPU else None
+    return v.data if isinstance(v, Value) and tls.tape is None and v.device is CPU else None
 
 
 @inlined
