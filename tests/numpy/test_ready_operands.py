@@ -121,6 +121,22 @@ def test_dtypes_that_only_numpy_has_are_what_it_computes_in(dtype):
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("shapes", [((3, 4), (4, 2)), ((60, 60), (60, 60)), ((4,), (4, 3)), ((3, 4), (4,)), ((2, 3, 4), (4, 5))])
+def test_products_are_written_to_an_array_with_the_operators_bits(shapes, dtype):
+    draw = onp.random.default_rng(0)
+    a, b = [np.array((draw.normal(size=shape) * 9).astype(dtype)) for shape in shapes]
+    expected = a @ b
+    out = np.zeros_like(expected)
+    assert np.matmul(a, b, out=out) is out
+    assert out.tolist() == expected.tolist()
+    if a.ndim <= 2:
+        again = np.zeros_like(expected)
+        assert np.dot(a, b, out=again) is again
+        assert again.tolist() == expected.tolist()
+    assert frames(lambda: np.matmul(a, b, out=out)) <= 12
+
+
 @pytest.mark.parametrize("size", [2, 200_000])
 def test_casts_of_operands_are_refused_where_numpy_refuses_them(size):
     for xp in (onp, np):

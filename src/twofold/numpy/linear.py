@@ -35,7 +35,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     if 0 in dimensions:
         return deliver(function_of("multiply")(x, y), out)
     if max(dimensions) <= 2:
-        return x @ y if out is None else deliver(x @ y, out)
+        return x @ y if out is None else function_of("matmul")(x, y, out=out)
     return deliver(tensordot(x, y, ((-1,), (max(-2, -y.ndim),))), out)
 
 

@@ -161,7 +161,9 @@ class ufunc:  # NumPy's name
             if target is None:
                 found = self._numpys(*arrays, **options)
                 return adopted(ndarray, found) if found.__class__ is PLAIN and found.flags.c_contiguous and found.dtype in NAME_OF else None
-            return target if self._is_written(target, arrays, options | {"where": mask}) else None
+            if mask is not True:  # products of matrices take no mask
+                options["where"] = mask
+            return target if self._is_written(target, arrays, options) else None
         except unless_signalled((*REFUSED, UnsupportedDType)):  # the general path gives a result or raises an error that says what to do
             return None
 
