@@ -80,7 +80,7 @@ def return_fresh(r):
 @fragment
 def return_shown(self, owner, r, key, of):
     """Return a view that shows ``r``."""
-    if of.__class__ is not PLAIN and views_are_constant(of):
+    if views_are_constant(of):
         return constant_view(cls, r, owner, self, key, of)
     return_view(r, owner, self, key, of)
 

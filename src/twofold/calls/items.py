@@ -203,7 +203,7 @@ def T(self):
         return self._reversed()
     r = v.T
     # what takes the array of a transpose in its place does not ask whether that one is a constant
-    if of.__class__ is not PLAIN and views_are_constant(of):
+    if views_are_constant(of):
         return self._reversed()
     return_view(r, owner, self, AXES_REVERSED, of)
 

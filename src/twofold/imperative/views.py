@@ -220,7 +220,7 @@ def views_are_constant(v: Content | None) -> bool:
 
     This is MXNet's rule. They share memory as the result of `detach` does. A root without a content is a variable and a view itself.
     """
-    return tls.tape is None and (v is None or (v.__class__ is Value and is_differentiated(v)))
+    return (v is None or (v.__class__ is Value and is_differentiated(v))) and tls.tape is None
 
 
 def constant(chain: Chain) -> Chain:

@@ -23,7 +23,7 @@ from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
 from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
-from ..imperative.views import constant_view, is_changeable, views_are_constant
+from ..imperative.views import CONSTANT, is_changeable, views_are_constant
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
 from ..ops import primitive_shape
@@ -163,11 +163,10 @@ def _piece(x: Any, key: Any) -> ndarray | None:
         return found
     if found.__class__ is not PLAIN:
         return None
-    if views_are_constant(x._base._held):
-        return constant_view(ndarray, found, x._base, x, key, of)
     view: Any = ndarray.__new__(ndarray)
     view._base, view._under, view._key, view._of, view._seen = x._base, x, key, of, found
-    view._held = view._steps = view._gradient = None
+    view._held = view._gradient = None
+    view._steps = CONSTANT if views_are_constant(x._base._held) else None
     return view
 
 
