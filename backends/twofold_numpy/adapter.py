@@ -39,6 +39,7 @@ from .calls import call_for
 from .host_code import MachineCode
 from .jit.availability import is_installed
 from .memory import ALIGNED, POOL, allocator
+from .long_rows import in_blocks_of_rows
 from .namespace import BLOCK, NumpyNamespace
 from .packing import has_wide_vectors
 from .products import IN_MACHINE_CODE, InnerProduct, Multiplication, Product
@@ -131,6 +132,7 @@ NUMPY_ALONE = Target(
     np.ndarray,
     shares_constants=True,
     row_reductions=True,
+    any_rows=True,
     runs_in_order=True,
     gain_of_channels_last=_gain_of_channels_last,
     planning=planning.facts,
@@ -324,11 +326,11 @@ class NumpyBackend(Backend):
         if others:
             return super().compile(program, *others)
         if not _compiles():
-            return compile_kernel(program)
+            return in_blocks_of_rows(program, compile_kernel)
         with IMPORTING:
             from .jit.tiering import jit_kernel  # imports llvmlite, so not at the top
 
-        return jit_kernel(program)
+        return in_blocks_of_rows(program, jit_kernel)
 
 
 def _copied(array: np.ndarray) -> np.ndarray:

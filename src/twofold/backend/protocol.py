@@ -62,6 +62,8 @@ class Target:
     #: A sum over several axes adds up the last adjacent ones first, as rows, if these have so many elements: the lengths for what is
     #: computed element by element, and for what is in memory.
     plane_sums: tuple[range, range] | None = None
+    #: Kernels compute rows of any length, so that all trailing axes are reduced as rows.
+    any_rows: bool = False
     #: Kernels read strided inputs in place, so that slices may move into them.
     strided_kernels: bool = False
     #: Launches are expensive: similar kernels at the end of a program run in one call (`graph.horizontal_fusion`).

@@ -33,11 +33,11 @@ def sum_rows_of_planes(outputs: Sequence[Node], takes: Callable[[Application], b
     computed, read
         Lengths of rows for which that pays: of what is computed element by element, and of what is in memory already.
     """
-    stored = _computed_by_convolutions(outputs, takes)
+    stored = computed_by_convolutions(outputs, takes)
     return simplified_by_rule(outputs, partial(_rewritten, computed=computed, read=read, stored=stored), {sum})
 
 
-def _computed_by_convolutions(outputs: Sequence[Node], takes: Callable[[Application], bool]) -> set[Node]:
+def computed_by_convolutions(outputs: Sequence[Node], takes: Callable[[Application], bool]) -> set[Node]:
     """The element-wise nodes that convolutions compute as their epilogues (see `epilogues`)."""
     order = list(applications(outputs))
     readers: dict[Node, list[Application]] = {}
@@ -64,11 +64,11 @@ def _rewritten(n: Application, computed: range, read: range, stored: Collection[
     while begin - 1 in axes:
         begin -= 1
     size = math.prod(x.shape[begin:])
-    # one axis is a row already; all of them are a single row, which few threads would read
+    # one axis is a row already; all of them are a single row (see `trailing_axes`)
     if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or size not in computed:
         return n
-    merged = _Merged(x.shape, begin, stored)
-    found = merged.of_sum(x)
+    merged = MergedAxes(x.shape, begin, stored)
+    found = merged.of(x)
     if not merged.computes and size not in read:
         return n
     rows = simplified(G.sum(found, axis=-1, keepdims=True))
@@ -76,7 +76,7 @@ def _rewritten(n: Application, computed: range, read: range, stored: Collection[
     return simplified(G.reshape(simplified(G.sum(rows, axis=rest)) if rest else rows, shape=n.shape))
 
 
-class _Merged:
+class MergedAxes:
     """Makes the last axes of nodes one.
 
     Parameters
@@ -94,8 +94,8 @@ class _Merged:
         self._found: dict[Node, Node] = {}
         self._operators, self._arrays = 0, 0
 
-    def of_sum(self, x: Node) -> Node:
-        """What is added up: its operators on merged operands, or itself reshaped if these are too many."""
+    def of(self, x: Node) -> Node:
+        """What is reduced: its operators on merged operands, or itself reshaped if these are too many."""
         found = self._of(x)
         return found if self._operators <= MOST_OPERATORS and self._arrays <= MOST_ARRAYS else self._reshaped(x)
 

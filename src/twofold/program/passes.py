@@ -19,6 +19,7 @@ from ..graph.rewrite import by_rule, lower, simplify
 from ..graph.row_columns import keep_columns
 from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from ..graph.slices import move_slices
+from ..graph.trailing_axes import REDUCTIONS, reduce_as_rows
 from ..graph.verify import verify
 from ..opdef import Op
 from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
@@ -135,6 +136,13 @@ PASSES: tuple[Pass, ...] = (
         lambda o, c: sum_rows_of_planes(o, partial(takes_epilogue, c.target), *c.target.plane_sums or ()),
         concerns=frozenset({sum}),
         is_wanted=lambda c: c.target.row_reductions and c.target.plane_sums is not None,
+    ),
+    Pass(
+        "trailing axes as rows",
+        "trailing axes are reduced as rows, so that kernels over rows compute what they reduce",
+        lambda o, c: reduce_as_rows(o, c.big, partial(takes_epilogue, c.target)),
+        concerns=REDUCTIONS,
+        is_wanted=lambda c: c.target.row_reductions and c.target.any_rows,
     ),
     Pass(
         "places by comparison",

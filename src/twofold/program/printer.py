@@ -291,7 +291,7 @@ class Printer:
             # a view of scratch memory is made once, with that memory
             text, make = self._text(n, call.text), None
             if self._scratch[self._name[n.operands[0]]] is not None:  # as kept as what it is a view of
-                make = partial(_function_of(call.text, len(n.operands), tuple(call.names)), *call.names.values())
+                make = self._bind_made(op.name, _viewer, call.text, len(n.operands), call.names)
             self._name[n] = self._define_scratch(text, tuple(self._read), make)
             self._read.clear()
             return
@@ -352,6 +352,10 @@ class Printer:
 
 def _reshaper(as_shape: Callable[..., Array], shape: tuple[int, ...]) -> Callable[..., Array]:
     return partial(as_shape, shape=shape)
+
+
+def _viewer(text: str, operands: int, names: dict[str, object]) -> Callable[..., Array]:
+    return partial(_function_of(text, operands, tuple(names)), *names.values())
 
 
 @lru_cache(256)

@@ -1,0 +1,78 @@
+"""Reductions of trailing axes as reductions of rows.
+
+A kernel over rows computes a reduction that keeps the last axis together with what is reduced. ``((a - b) ** 2).sum()`` and
+``abs(a - b).max(axis=1)`` keep no axis: this pass makes the reduced axes one, from the operands on, reduces it as such a kernel does, and
+drops it afterwards. So the differences are never in memory, unless others read them.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ..opdef import Op, normalized_axes
+from ..ops.primitive_reduce import max, min, sum
+from .build import G, apply
+from .fuse import is_row_reduction
+from .ir import Application, Node, is_const, topological
+from .planes import MergedAxes, computed_by_convolutions
+from .rewrite import reapply, rebuild, simplified
+
+#: The reductions that kernels over rows compute.
+REDUCTIONS: frozenset[Op] = frozenset({sum, max, min})
+
+
+def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool], takes: Callable[[Application], bool]) -> list[Node]:
+    """Reduce trailing axes of what is computed element by element as rows, in a lowered and simplified graph.
+
+    Parameters
+    ----------
+    outputs
+        The graph.
+    fuses
+        Whether an element-wise node, or a reduction, may be part of a kernel.
+    takes
+        Whether the backend computes a convolution together with a kernel that follows.
+    """
+    nodes = topological(outputs)
+    stored = _read_elsewhere(outputs, nodes) | computed_by_convolutions(outputs, takes)
+
+    def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
+        new = simplified(reapply(node, inputs))
+        if node in stored:
+            stored.add(new)
+        return _as_rows(new, fuses, stored) if isinstance(new, Application) and new.bound_op.op in REDUCTIONS else new
+
+    return rebuild(outputs, visit, only=REDUCTIONS)
+
+
+def _read_elsewhere(outputs: Sequence[Node], nodes: Sequence[Node]) -> set[Node]:
+    """The nodes whose values are read by others than reductions of several trailing axes, and what only these read."""
+    stored = set(outputs)
+    for n in reversed(nodes):
+        if isinstance(n, Application) and not _trailing_axes(n) and (n in stored or not n.bound_op.op.elementwise):
+            stored.update(n.operands)
+    return stored
+
+
+def _trailing_axes(n: Application) -> int:
+    """How many trailing axes a node reduces in a way that kernels over rows support; 0 if it does anything else."""
+    if n.bound_op.op not in REDUCTIONS:
+        return 0
+    (x,) = n.operands
+    rank = len(x.shape)
+    axes = sorted(normalized_axes(n.bound_op.params["axis"], rank))
+    return len(axes) if x.dtype in ("float32", "float64") and axes == [*range(rank - len(axes), rank)] else 0
+
+
+def _as_rows(n: Application, fuses: Callable[[Application], bool], stored: set[Node]) -> Node:
+    (x,) = n.operands
+    count = _trailing_axes(n)
+    if not count or is_row_reduction(n) or not isinstance(x, Application) or is_const(x):
+        return n
+    if not (x.bound_op.op.elementwise and fuses(x) and fuses(n)):
+        return n
+    if count > 1:
+        merged = MergedAxes(x.shape, len(x.shape) - count, stored)
+        x = merged.of(x)
+        if not merged.computes:
+            return n
+    row = simplified(apply(n.bound_op.op.bind(axis=-1, keepdims=True), (x,)))
+    return simplified(G.reshape(row, shape=n.shape))
