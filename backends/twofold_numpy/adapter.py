@@ -38,8 +38,8 @@ from .blocked import compile_kernel
 from .calls import call_for
 from .host_code import MachineCode
 from .jit.availability import is_installed
-from .memory import ALIGNED, POOL, allocator
 from .long_rows import in_blocks_of_rows
+from .memory import ALIGNED, POOL, allocator
 from .namespace import BLOCK, NumpyNamespace
 from .packing import has_wide_vectors
 from .products import IN_MACHINE_CODE, InnerProduct, Multiplication, Product

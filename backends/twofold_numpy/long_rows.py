@@ -1,22 +1,22 @@
-"""Kernels over rows that are longer than a block of the summation tree, block by block, so that what is reduced is never in memory as a whole."""
+"""Kernels over rows that are longer than a block of the summation tree: block by block, so that what they reduce is never in memory."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from twofold.backend.kernel import Formed, KernelStep, RowProgram
+from twofold.backend.kernel import Formed, RowProgram
 
 from .namespace import BLOCK
 
 Kernel = Callable[..., None]
-#: Combine the blocks' results, along the last axis.
+#: Combine the results of blocks, along the last axis.
 COMBINED: dict[str, Any] = {"sum": np.add.reduce, "max": np.maximum.reduce, "min": np.minimum.reduce}
 
 
 def in_blocks_of_rows(program: RowProgram, compile_: Callable[[RowProgram], Kernel]) -> Kernel:
-    """A kernel for a program; in blocks if its rows are longer than one, and none of its steps reads a reduction's result.
+    """A kernel for a program: in blocks if its rows are longer than one, and no step reads what others have reduced.
 
     The results have the bits of `tree_sum`, which cuts rows into the same blocks.
 
@@ -31,80 +31,68 @@ def in_blocks_of_rows(program: RowProgram, compile_: Callable[[RowProgram], Kern
 
 
 def _is_cuttable(program: RowProgram) -> bool:
-    """Whether the program reduces rows and does nothing more with the results, and its memory can be cut into blocks."""
     steps = program.steps
     if any(step.row and step.op not in COMBINED for step in steps):
         return False
     if any(ref.kind == "step" and steps[ref.value].row for step in steps for ref in step.args):
         return False
-    # a block of several rows' results would have gaps
+    # a block of the results for several rows would have gaps
     return math.prod(program.shape[:-1]) == 1 or all(steps[k].row for k in program.outputs)
 
 
-class _LongRows(Formed):
-    """A program as one kernel for the whole blocks of its rows, and one for the rest."""
+class _Part(NamedTuple):
+    """A part of each row, in blocks of one width, and its kernel, for which the blocks are rows."""
 
-    __slots__ = ("_blocks", "_outputs", "_rest", "_shape", "_whole")
+    begin: int
+    end: int
+    width: int
+    kernel: Kernel
+
+    def of(self, a: Any, row: int) -> Any:
+        """The part of an array, with an axis for the blocks; of a number, or of one number for each row, all of it."""
+        if a.shape[-1:] != (row,):
+            return a[..., None] if a.shape else a
+        return a[..., self.begin : self.end].reshape(*a.shape[:-1], -1, self.width)
+
+
+class _LongRows(Formed):
+    """A program over long rows: their whole blocks, then the rest."""
+
+    __slots__ = ("_ops", "_parts", "_shape")
 
     def __init__(self, program: RowProgram, compile_: Callable[[RowProgram], Kernel]) -> None:
-        *lead, row = program.shape
-        self._shape = program.shape
-        self._whole = whole = row // BLOCK * BLOCK
-        self._outputs: list[KernelStep] = [program.steps[k] for k in program.outputs]
-        self._blocks = compile_(_over(program, (*lead, whole // BLOCK, BLOCK), 1))
-        self._rest = compile_(_over(program, (*lead, row - whole), 0)) if whole < row else None
+        self._shape = *_, row = program.shape
+        #: Each output's reduction; empty for a result of all elements.
+        self._ops = [program.steps[k].op if program.steps[k].row else "" for k in program.outputs]
+        whole = row // BLOCK * BLOCK
+        cuts = [(0, whole, BLOCK), (whole, row, row - whole)]
+        self._parts = [_Part(*cut, compile_(_over_blocks(program, *cut))) for cut in cuts if cut[2]]
 
     @property
     def form(self) -> str:
-        """The tier of the kernel for whole blocks."""
-        inner = self._blocks.form if isinstance(self._blocks, Formed) else ""
-        return f"{inner} in blocks" if inner else "in blocks"
+        """The form in which whole blocks run."""
+        kernel = self._parts[0].kernel
+        return f"{kernel.form} in blocks" if isinstance(kernel, Formed) else "in blocks"
 
     def __call__(self, *arrays: np.ndarray) -> None:
         *lead, row = self._shape
-        whole = self._whole
-        count = whole // BLOCK
-        results = arrays[len(arrays) - len(self._outputs) :]
-        inputs = arrays[: len(arrays) - len(results)]
-        partial = [
-            np.empty((*lead, count, 1), a.dtype) if s.row else _blocks(a, row, whole) for s, a in zip(self._outputs, results, strict=True)
-        ]
-        self._blocks(*[_blocks(a, row, whole) for a in inputs], *partial)
-        rest = list[np.ndarray]()
-        if self._rest is not None:
-            rest = [np.empty((*lead, 1), a.dtype) if s.row else a[..., whole:] for s, a in zip(self._outputs, results, strict=True)]
-            self._rest(*[a[..., whole:] if _is_whole(a, row) else a for a in inputs], *rest)
-        for k, (step, result) in enumerate(zip(self._outputs, results, strict=True)):
-            if step.row:
-                found = partial[k].reshape(*lead, count)
-                if rest:
-                    found = np.concatenate([found, rest[k]], -1)
-                COMBINED[step.op](found, -1, None, result, True)
+        count = len(arrays) - len(self._ops)
+        results = arrays[count:]
+        found: list[list[np.ndarray]] = [[] for _ in results]
+        for part in self._parts:
+            blocks = (part.end - part.begin) // part.width
+            for own, op, a in zip(found, self._ops, results, strict=True):
+                own.append(np.empty((*lead, blocks, 1), a.dtype) if op else part.of(a, row))
+            part.kernel(*[part.of(a, row) for a in arrays[:count]], *[own[-1] for own in found])
+        for own, op, a in zip(found, self._ops, results, strict=True):
+            if op:
+                COMBINED[op](np.concatenate(own, -2)[..., 0], -1, None, a, True)
 
 
-def _is_whole(a: Any, row: int) -> bool:
-    """Whether an input has a row's elements, and not one element for each row."""
-    return a.shape[-1:] == (row,)
-
-
-def _blocks(a: np.ndarray, row: int, whole: int) -> np.ndarray:
-    """The whole blocks of an array's rows as an axis of their own; of one element per row as it is."""
-    if not _is_whole(a, row):
-        return a[..., None] if a.ndim else a
-    return a[..., :whole].reshape(*a.shape[:-1], -1, BLOCK)
-
-
-def _over(program: RowProgram, shape: Sequence[int], more: int) -> RowProgram:
-    """The program over a part of its rows, whose space has more axes than the program's.
-
-    Only reductions and whole results leave the kernel; steps are the same.
-    """
-    row = program.shape[-1]
-    inputs = []
-    for i in program.inputs:
-        if i.shape[-1:] == (row,):
-            own = (*i.shape[:-1], *shape[-1 - more :])
-        else:
-            own = (*i.shape, *(1,) * more) if i.shape else ()
-        inputs.append(i._replace(shape=own))
-    return program._replace(shape=tuple(shape), inputs=tuple(inputs))
+def _over_blocks(program: RowProgram, begin: int, end: int, width: int) -> RowProgram:
+    """The program over a part of its rows, whose blocks are the rows of a space with one more axis."""
+    *lead, row = program.shape
+    blocks = (end - begin) // width
+    shapes = [(*i.shape[:-1], blocks, width) if i.shape[-1:] == (row,) else (*i.shape, 1) if i.shape else () for i in program.inputs]
+    inputs = tuple([i._replace(shape=shape) for i, shape in zip(program.inputs, shapes, strict=True)])
+    return program._replace(shape=(*lead, blocks, width), inputs=inputs)

@@ -173,7 +173,7 @@ class RowProgram(NamedTuple):
     drawn: frozenset[str] = frozenset()
 
     def nanoseconds(self, simple: float, other: float) -> float:
-        """An estimate of the running time, given the time per element of a simple step (arithmetic, comparison, copy, sum) and of any other."""
+        """An estimate of the running time, given the time per element of a simple step (arithmetic, comparison, sum) and of any other."""
         # steps per row but reductions have few elements, and so cost next to nothing
         of_all = [step for step in self.steps if not step.row or step.op not in ELEMENTWISE]
         return math.prod(self.shape) * sum([simple if step.row or step.op in SIMPLE else other for step in of_all])

@@ -8,6 +8,7 @@ import numpy as np
 from ..assembly import FREE, Function
 from ..dtype import NUMPY
 from ..imperative.cell import PLAIN
+from ..imperative.guards import is_small
 from ..scheduler.observers import LISTENERS
 from ..signal_handlers import unless_signalled
 from .contents import BFLOAT16, cls, content, contiguous, is_numpys, packed, return_result, return_small
@@ -38,9 +39,15 @@ def norm(x, ord=None, axis=None, *more, **options):
         if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE and (axis is None or v.ndim):
             is_of_vectors = axis is not None or v.ndim == 1
             try:
-                # not `np.linalg.norm`, which takes a dot product and rounds differently
+                # not `np.linalg.norm`, which rounds some differently
                 if ord is None or (ord == 2 if is_of_vectors else ord == "fro" and v.ndim == 2):
-                    v = square_root(total(square(v), axis))
+                    if axis is not None:
+                        v = square_root(total(square(v), axis))
+                    elif is_small(v):
+                        v = v.ravel()
+                        v = square_root(v.dot(v))
+                    else:
+                        return general(x, ord, axis)
                 elif is_of_vectors and ord == 1:
                     v = total(magnitude(v), axis)
                 elif is_of_vectors and ord == INFINITY:

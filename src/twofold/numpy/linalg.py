@@ -30,6 +30,7 @@ from .array import Out, ndarray
 from .creation import broadcast_view, eye, operand, operands, zeros
 from .eigenpairs import eigenpairs
 from .fallback import attribute, by_numpy
+from .linear import dot
 from .linear import outer as outer
 from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
@@ -361,6 +362,10 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
     whole = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Sequence) else (index(axis),)
     if not x.size and ord in (1, 2, np.inf) and len(whole) in (1, 2):
         return sum(x, whole, keepdims=keepdims)  # as in NumPy, a maximum of nothing is 0 here
+    is_of_all = axis is None and (ord is None or (ord == 2 if x.ndim == 1 else ord in ("fro", "f") and x.ndim == 2))
+    if is_of_all and x._dtype in ("float32", "float64"):
+        found = norm_of_all(x)
+        return found.reshape((1,) * x.ndim) if keepdims else found
     if ord is None or (len(whole) == 2 and ord in ("fro", "f")):
         return norm_along(x, 2, whole, keepdims)
     if len(whole) == 1 and isinstance(ord, Real):
@@ -370,6 +375,12 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
     axes = [normalized_axis(k, x.ndim) for k in whole]
     result = MATRIX_NORMS[ord](moveaxis(x, axes, (-2, -1)))
     return expand_dims(result, tuple(axes)) if keepdims else result
+
+
+def norm_of_all(x: ndarray) -> ndarray:
+    """The 2-norm of all elements, from the dot product with itself as in NumPy: faster than a sum of squares, if less accurate."""
+    flat = x.ravel()  # without gaps, by which BLAS rounds differently
+    return function_of("sqrt")(dot(flat, flat))
 
 
 #: Norms of matrices (…, m, n), other than those of the vector of their elements.
