@@ -133,3 +133,19 @@ def test_python_numbers_adopt_the_dtype_of_scalars_on_devices(fake_gpus, name, s
             found, want = getattr(np, name)(*operands), getattr(numpy, name)(*operands)
             assert found.dtype == want.dtype
             assert found.item() == pytest.approx(want.item(), rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble"])
+@pytest.mark.parametrize("options", [{}, {"sparse": True}, {"copy": False}, {"indexing": "ij"}])
+def test_grids_have_the_dtype_of_their_vectors(dtype, options):
+    x, y = numpy.arange(3).astype(dtype), numpy.arange(2).astype(dtype)
+    for found, expected in zip(np.meshgrid(x, y, **options), numpy.meshgrid(x, y, **options), strict=True):
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@pytest.mark.parametrize("name", ["conj", "modf", "frexp"])
+def test_results_of_other_dtypes_are_written_to_out(name):
+    x, out = numpy.array([1.5, -2.25], "longdouble"), numpy.zeros(2, "longdouble")
+    expected = getattr(numpy, name)(x)
+    getattr(np, name)(x, out)
+    assert out.tolist() == numpy.asarray(expected[0] if isinstance(expected, tuple) else expected).tolist()
