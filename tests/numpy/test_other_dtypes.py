@@ -149,3 +149,17 @@ def test_results_of_other_dtypes_are_written_to_out(name):
     expected = getattr(numpy, name)(x)
     getattr(np, name)(x, out)
     assert out.tolist() == numpy.asarray(expected[0] if isinstance(expected, tuple) else expected).tolist()
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "diagonal(m)", "matrix_norm(m)", "matrix_power(m, 3)", "matrix_transpose(m)", "multi_dot([m, m, m])", "outer(v, v)",
+        "tensordot(m, m)", "trace(m)", "vecdot(v, v)", "vector_norm(m, axis=1)", "matmul(m, m)", "norm(m, axis=0)",
+    ],
+)  # fmt: skip
+def test_linear_algebra_of_other_dtypes_is_numpys(text, dtype):
+    v = numpy.arange(1, 4).astype(dtype)
+    found, expected = (eval(f"linalg.{text}", {"linalg": n.linalg, "m": numpy.outer(v, v) + v, "v": v}) for n in (np, numpy))
+    assert (found.dtype, numpy.asarray(found).tolist()) == (expected.dtype, expected.tolist())
