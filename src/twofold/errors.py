@@ -5,6 +5,7 @@
     MXNetError (RuntimeError)
     ├── ShapeError (ValueError)                 shapes that do not match
     │   ├── WrongShape (AssertionError)         one of those that MXNet asserts
+    │   ├── NoSuchAxis (AxisError, IndexError)  an axis out of range
     │   └── NoMatrices (LinAlgError)            no matrices, or none that are square
     ├── DTypeError (TypeError)                  element types, or types of arguments
     │   ├── WrongType (AssertionError)          one of those that MXNet asserts
@@ -185,6 +186,12 @@ class WrongShape(ShapeError, AssertionError):
     """A shape that MXNet's Python code rejects with ``assert``."""
 
 
+class NoSuchAxis(ShapeError, numpy.exceptions.AxisError):
+    """An array has no such axis."""
+
+    axis = ndim = None  # the base has slots for these, which are not pickled
+
+
 class NoMatrices(ShapeError, numpy.linalg.LinAlgError):
     """An array does not hold matrices, or not the square ones that are needed."""
 
@@ -315,16 +322,9 @@ class FormatError(MXNetError, ValueError):
     """
 
     def __init__(
-        self,
-        reason: str = "",
-        given: object = None,
-        todo: str | None = None,
-        *,
-        offset: int | None = None,
-        path: str | None = None,
+        self, reason: str = "", given: object = None, todo: str | None = None, *, offset: int | None = None, path: str | None = None
     ) -> None:
-        self.offset = offset
-        self.path = path
+        self.offset, self.path = offset, path
         super().__init__(reason, given, todo)
 
     @property
@@ -423,6 +423,7 @@ SEE_CAUSE = "see the cause above"
 #: Built-in exceptions of array libraries and the system, and the error for each; any other becomes an `EngineError`.
 _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
     (MemoryError, DeviceOutOfMemory),
+    (numpy.exceptions.AxisError, NoSuchAxis),
     (IndexError, IndexingError),
     (TypeError, DTypeError),
     (ValueError, ParameterError),

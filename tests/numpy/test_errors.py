@@ -1,6 +1,7 @@
 """What raises in NumPy raises here: one of the library's errors derived from the same built-in class, or NumPy's own."""
 
 import io
+import pickle
 
 import numpy
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import twofold.numpy as np
 from twofold import nd
 from twofold.config import SETTINGS
-from twofold.errors import DTypeError, FormatError, MXNetError, ParameterError, ShapeError
+from twofold.errors import DTypeError, FormatError, MXNetError, NoSuchAxis, ParameterError, ShapeError
 
 from tests.cases import each
 from tests.numpy.expressions import variables
@@ -326,6 +327,45 @@ def test_an_axis_of_an_array_without_axes_is_refused_with_advice_that_can_be_fol
     with pytest.raises(ShapeError, match=r"axis is out of range: given -1 for 0 dimensions; a 0-d array has none: reshape it to \(1,\)$"):
         call(np.array(3.0), -1)
     assert call(np.array(3.0).reshape(1), -1).shape == (1,)
+
+
+@pytest.mark.parametrize("size", [3, 200_000])
+@each(
+    "text",
+    [
+        "x.sum(axis=2)",
+        "x.sum(axis=(0, 2))",
+        "np.mean(x, axis=-3)",
+        "np.argsort(x, axis=2)",
+        "np.sort(x, axis=2)",
+        "np.concatenate([x, x], axis=2)",
+        "np.stack([x, x], axis=5)",
+        "np.cumsum(x, axis=2)",
+        "np.roll(x, 1, axis=2)",
+        "np.moveaxis(x, 0, 2)",
+        "np.repeat(x, 2, axis=2)",
+        "np.linalg.norm(x, axis=2)",
+        "np.quantile(x, 0.5, axis=2)",
+    ],
+)
+def test_an_axis_out_of_range_is_numpys_error(text, size):
+    x = np.ones((2, size))
+    with pytest.raises(numpy.exceptions.AxisError):  # which is a ValueError and an IndexError
+        eval(text, {"np": np, "x": x})
+
+
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_an_error_tells_the_axis_that_an_array_does_not_have(name):
+    with pytest.raises(NoSuchAxis) as caught:
+        getattr(np, name)(np.ones((2, 3)), axis=4)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (error.axis, error.ndim) == (4, 2)
+        assert str(error).removeprefix("mean: ") == "axis is out of range: given 4 for 2 dimensions; pass one from -2 to 1"
+
+
+def test_joining_no_rows_is_refused_as_joining_no_arrays_is():
+    with pytest.raises(ValueError, match="need at least one array to concatenate"):
+        np.hstack(np.ones(0))
 
 
 @each("text", ["np.ones((1, 2)).squeeze(1.0)", "np.squeeze(np.ones((1, 2)), 1.0)", "np.expand_dims(np.ones(2), 0.5)"])

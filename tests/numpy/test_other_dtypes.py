@@ -133,3 +133,33 @@ def test_python_numbers_adopt_the_dtype_of_scalars_on_devices(fake_gpus, name, s
             found, want = getattr(np, name)(*operands), getattr(numpy, name)(*operands)
             assert found.dtype == want.dtype
             assert found.item() == pytest.approx(want.item(), rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble"])
+@pytest.mark.parametrize("options", [{}, {"sparse": True}, {"copy": False}, {"indexing": "ij"}])
+def test_grids_have_the_dtype_of_their_vectors(dtype, options):
+    x, y = numpy.arange(3).astype(dtype), numpy.arange(2).astype(dtype)
+    for found, expected in zip(np.meshgrid(x, y, **options), numpy.meshgrid(x, y, **options), strict=True):
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@pytest.mark.parametrize("name", ["conj", "modf", "frexp"])
+def test_results_of_other_dtypes_are_written_to_out(name):
+    x, out = numpy.array([1.5, -2.25], "longdouble"), numpy.zeros(2, "longdouble")
+    expected = getattr(numpy, name)(x)
+    getattr(np, name)(x, out)
+    assert out.tolist() == numpy.asarray(expected[0] if isinstance(expected, tuple) else expected).tolist()
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "diagonal(m)", "matrix_norm(m)", "matrix_power(m, 3)", "matrix_transpose(m)", "multi_dot([m, m, m])", "outer(v, v)",
+        "tensordot(m, m)", "trace(m)", "vecdot(v, v)", "vector_norm(m, axis=1)", "matmul(m, m)", "norm(m, axis=0)",
+    ],
+)  # fmt: skip
+def test_linear_algebra_of_other_dtypes_is_numpys(text, dtype):
+    v = numpy.arange(1, 4).astype(dtype)
+    found, expected = (eval(f"linalg.{text}", {"linalg": n.linalg, "m": numpy.outer(v, v) + v, "v": v}) for n in (np, numpy))
+    assert (found.dtype, numpy.asarray(found).tolist()) == (expected.dtype, expected.tolist())

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from ..dtype import COMPLEX, FLOATS, WHOLE, float_of, is_float, promote, ufunc_result
-from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
+from ..errors import DTypeError, MXNetError, NoSuchAxis, OperatorError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
 from ..opdef.vocabulary import LoopBody, LoopResults
@@ -111,12 +111,15 @@ def check_methods(op: Op, error: Exception) -> None:
 def _naming(error: MXNetError, op: Op) -> MXNetError:
     """The error with the operator's name at the beginning, if an operator inside its definition raised it."""
     is_named = error.what.lower().startswith(op.spoken.lower())
-    if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or is_named:
+    if type(error) not in (ShapeError, NoSuchAxis, DTypeError, ParameterError) or op.primitive or is_named:
         return error
     inner, _, what = error.what.partition(": ")
     # what is shorter than the user's name gives way: `broadcast_add` for `add`
     named = f"{op.spoken}: {what if what and op.spoken.endswith(inner) else error.what}"
-    return type(error)(named, error.given, error.todo)
+    found = type(error)(named, error.given, error.todo)
+    if isinstance(found, NoSuchAxis) and isinstance(error, NoSuchAxis):
+        found.axis, found.ndim = error.axis, error.ndim
+    return found
 
 
 def _name_as_called(error: MXNetError, op: Op) -> None:

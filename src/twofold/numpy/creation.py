@@ -432,7 +432,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     places = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         places[:2] = 1, 0
-    vectors = [asarray(x).reshape(-1) for x in xi]
+    vectors = [operand(x).reshape(-1) for x in xi]
     columns = [v.reshape([-1 if k == at else 1 for k in range(len(xi))]) for v, at in zip(vectors, places, strict=True)]
     sizes: dict[int, int] = dict(zip(places, [v.size for v in vectors], strict=True))
     shape = tuple(sizes[k] for k in range(len(xi)))

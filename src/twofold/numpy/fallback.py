@@ -325,10 +325,12 @@ def _of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if not is_recorded((args, options)):
-            return function(*args, **options)
-        kept = args[:1] if evaluates else ()  # the argument of a polynomial stays an array
+            return by_numpy(function, args, options)
         try:
-            found = function(*kept, *map(objects_of, args[len(kept) :]), **{k: objects_of(v) for k, v in options.items()})
+            if evaluates:
+                found = function(*_evaluated(*args, **options))
+            else:
+                found = function(*map(objects_of, args), **{k: objects_of(v) for k, v in options.items()})
         except (TypeError, np.linalg.LinAlgError):  # linear algebra of objects
             refuse_cut(function.__name__, (args, options), np.empty(0))
             raise
@@ -338,6 +340,23 @@ def _of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return call
+
+
+def _evaluated(x: Any, c: Any, tensor: bool = True) -> tuple[ndarray, np.ndarray, bool]:
+    """The arguments of a function that evaluates a polynomial: ``x`` as an array, and recorded coefficients as objects, one of each degree.
+
+    NumPy's functions give several polynomials the axes of ``x`` only if that is an array of NumPy's.
+    """
+    at = operand(x)
+    rows = operand(c) if is_recorded(c) else np.asarray(to_numpy(c))
+    if tensor and rows.ndim > 1:
+        rows = rows.reshape(rows.shape + (1,) * at.ndim)
+    if isinstance(rows, np.ndarray):
+        return at, rows, False
+    found = np.empty(len(rows) if rows.ndim else 1, object)
+    for k in range(len(found)):
+        found[k] = rows[k] if rows.ndim else rows
+    return at, found, False
 
 
 def objects_of(value: Any) -> Any:

@@ -29,7 +29,7 @@ from . import shapes
 from .array import Out, ndarray
 from .creation import broadcast_view, eye, operand, operands, zeros
 from .eigenpairs import eigenpairs
-from .fallback import attribute, by_numpy
+from .fallback import attribute, by_numpy, guarded
 from .linear import dot
 from .linear import outer as outer
 from .linear import tensordot as tensordot
@@ -446,6 +446,11 @@ SAME = (
     "slogdet", "solve",
 )  # fmt: skip
 
+#: Functions whose operands are not those of `real_operands`, which takes arrays of other dtypes to NumPy itself.
+_OF_ANY = ("diagonal", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "trace", "vecdot", "vector_norm")
+
+for _name in _OF_ANY:
+    globals()[_name] = guarded(globals()[_name], getattr(np.linalg, _name))
 for _name in SAME:
     if isinstance(globals().get(_name), FunctionType):
         globals()[_name] = short_call(globals()[_name], getattr(np.linalg, _name))

@@ -146,7 +146,7 @@ row_stack = vstack
 def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
     """Arrays joined along the second axis; vectors along their only axis."""
     parts = _several(atleast_1d(*tup))
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    return concatenate(parts, 0 if not parts or parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, dtype_name, has_nan
-from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument, own_error
+from ..errors import DTypeError, NoSuchAxis, ParameterError, WrongArgument, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.counters import COUNTERS
@@ -153,7 +153,7 @@ def axis_of(x: ndarray, axis: Axis, is_mean: bool = False) -> Axis:
         return None
     given = _axis(axis)
     if x.ndim == 0 and (bool(given) if isinstance(given, tuple) else is_mean):
-        raise ShapeError("axis is out of range", f"{axis} for 0 dimensions", "leave axis out")
+        raise NoSuchAxis("axis is out of range", f"{axis} for 0 dimensions", "leave axis out")
     return None if x.ndim == 0 and given in (0, -1) else given
 
 

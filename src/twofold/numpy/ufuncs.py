@@ -17,7 +17,6 @@ from ..imperative.array import adopted
 from ..imperative.cell import PLAIN, Value, is_view, wrap
 from ..imperative.concurrent_writes import written_in_place
 from ..imperative.guards import is_small
-from ..imperative.invoke import host_of
 from ..imperative.transfer import store
 from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
@@ -346,7 +345,7 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
         out = out[0]
     if isinstance(out, np.ndarray):
         refuse_cut("writing to an array of NumPy's", result, out)
-        np.copyto(out, host_of(result), casting)
+        np.copyto(out, to_numpy(result), casting)  # which is NumPy's if all operands are
         return out
     if not isinstance(out, ndarray):
         raise DTypeError("return arrays must be of ArrayType", type(out).__name__, "pass an array for out")

@@ -6,7 +6,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any, SupportsIndex
 
-from ..errors import IndexingError, ParameterError, ShapeError
+from ..errors import IndexingError, NoSuchAxis, ParameterError, ShapeError
 
 Shape = tuple[int, ...]
 
@@ -38,13 +38,15 @@ def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
 
     Raises
     ------
-    ShapeError
+    NoSuchAxis
         If the array has no such axis.
     """
     axis = index(axis)
     if not -ndim <= axis < max(ndim, 1):
         todo = f"pass one from {-ndim} to {ndim - 1}" if ndim else "a 0-d array has none: reshape it to (1,)"
-        raise ShapeError(f"{name} is out of range", f"{axis} for {ndim} dimensions", todo)
+        error = NoSuchAxis(f"{name} is out of range", f"{axis} for {ndim} dimensions", todo)
+        error.axis, error.ndim = axis, ndim
+        raise error
     return axis + ndim if axis < 0 else +axis  # of a bool an integer, as what is kept for axes is found by equal ones
 
 
