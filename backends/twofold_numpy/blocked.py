@@ -23,9 +23,12 @@ from .namespace import BLOCK, NumpyNamespace, tree_sum
 THREADED = 300_000
 #: Estimated nanoseconds per element of a simple step and of any other, in cache.
 SIMPLE, OTHER = 0.08, 0.3
-#: Reductions over the last axis, which is kept with size 1.
+_ADD: Any = np.add.reduce
+#: Reductions over the last axis, which is kept with size 1. Of a block's elements NumPy's sum is the tree's, at once.
 REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
-    "sum": lambda a, out: tree_sum(a, -1, True, out),
+    "sum": lambda a, out: (
+        np.add.reduce(a, -1, None, out, True) if a.shape[-1] <= BLOCK and a.flags.c_contiguous else tree_sum(a, -1, True, out)
+    ),
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
@@ -227,19 +230,20 @@ def _in_blocks(printer: _Printer) -> Callable[..., None]:
     step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
     whole, part = (step, *space[1:]), (step, *row[1:])
     scratch = tuple((kind, part if k in printer.row_scratch else whole) for k, kind in enumerate(printer.scratch))
+    is_kept = sum(math.prod(shape) * NUMPY[kind].itemsize for kind, shape in scratch) <= MAX_BYTES
 
     def run(*arrays: np.ndarray) -> None:
-        given = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
+        given = list(map(np.ndarray.reshape, arrays, shapes))
         if small or workers.count() == 1 or rows <= step:
-            _run(kernel, given, 0, rows, scratch)
+            _run(kernel, given, 0, rows, scratch, is_kept)
             return
         half = -(-rows // step) // 2 * step  # at a block's begin: reductions inside of blocks keep their bits
-        run_all([lambda: _run(kernel, given, 0, half, scratch), lambda: _run(kernel, given, half, rows, scratch)])
+        run_all([lambda: _run(kernel, given, 0, half, scratch, is_kept), lambda: _run(kernel, given, half, rows, scratch, is_kept)])
 
     return run
 
 
-def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:
+def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch, is_kept: bool) -> None:
     """Run a part of a kernel with scratch checked out from this thread's table.
 
     It is checked out, not shared, as a signal handler may run the same kernel in the middle of this call; and per thread, so that the two
@@ -247,7 +251,6 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
     """
     waiting = _local.__dict__.setdefault("waiting", OrderedDict())
     blocks = waiting.pop(kinds, None) or [aligned(shape, NUMPY[kind]) for kind, shape in kinds]
-    is_kept = sum([b.nbytes for b in blocks]) <= MAX_BYTES
     kernel(*arrays, lo, hi, blocks)
     if is_kept:
         waiting[kinds] = blocks

@@ -48,20 +48,14 @@ class _Part(NamedTuple):
     width: int
     kernel: Kernel
 
-    def of(self, a: Any, row: int) -> Any:
-        """The part of an array, with an axis for the blocks; of a number, or of one number for each row, all of it."""
-        if a.shape[-1:] != (row,):
-            return a[..., None] if a.shape else a
-        return a[..., self.begin : self.end].reshape(*a.shape[:-1], -1, self.width)
-
 
 class _LongRows(Formed):
     """A program over long rows: their whole blocks, then the rest."""
 
-    __slots__ = ("_ops", "_parts", "_shape")
+    __slots__ = ("_lead", "_ops", "_parts", "_row")
 
     def __init__(self, program: RowProgram, compile_: Callable[[RowProgram], Kernel]) -> None:
-        self._shape = *_, row = program.shape
+        *self._lead, self._row = *_, row = program.shape
         #: Each output's reduction; empty for a result of all elements.
         self._ops = [program.steps[k].op if program.steps[k].row else "" for k in program.outputs]
         whole = row // BLOCK * BLOCK
@@ -75,18 +69,21 @@ class _LongRows(Formed):
         return f"{kernel.form} in blocks" if isinstance(kernel, Formed) else "in blocks"
 
     def __call__(self, *arrays: np.ndarray) -> None:
-        *lead, row = self._shape
-        count = len(arrays) - len(self._ops)
-        results = arrays[count:]
-        found: list[list[np.ndarray]] = [[] for _ in results]
-        for part in self._parts:
-            blocks = (part.end - part.begin) // part.width
-            for own, op, a in zip(found, self._ops, results, strict=True):
-                own.append(np.empty((*lead, blocks, 1), a.dtype) if op else part.of(a, row))
-            part.kernel(*[part.of(a, row) for a in arrays[:count]], *[own[-1] for own in found])
-        for own, op, a in zip(found, self._ops, results, strict=True):
+        row, reduced = self._row, list(zip(self._ops, arrays[-len(self._ops) :], strict=True))
+        found: list[list[np.ndarray]] = []
+        for begin, end, width, kernel in self._parts:
+            given: list[np.ndarray] = []
+            for a in arrays:  # with an axis for the blocks; a number, or one number for each row, is read by all of them
+                is_whole = a.shape[-1:] == (row,)
+                given.append(a[..., begin:end].reshape(*a.shape[:-1], -1, width) if is_whole else a[..., None] if a.shape else a)
+            for k, (op, a) in enumerate(reduced, -len(reduced)):
+                if op:
+                    given[k] = np.empty((*self._lead, (end - begin) // width, 1), a.dtype)
+            kernel(*given)
+            found.append(given)
+        for k, (op, a) in enumerate(reduced, -len(reduced)):
             if op:
-                COMBINED[op](np.concatenate(own, -2)[..., 0], -1, None, a, True)
+                COMBINED[op](np.concatenate([given[k] for given in found], -2)[..., 0], -1, None, a, True)
 
 
 def _over_blocks(program: RowProgram, begin: int, end: int, width: int) -> RowProgram:

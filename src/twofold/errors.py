@@ -97,9 +97,8 @@ class MXNetError(RuntimeError):
     node: str | None = None
 
     def __init__(self, what: str = "", given: object = None, todo: str | None = None) -> None:
-        self.what = what
+        self.what, self.todo = what, todo
         self.given = given if given is None or isinstance(given, str) else repr(given)  # text only: an error must pickle
-        self.todo = todo
         message = printable(self._message(), kept="\n\t")
         super().__init__(message)
         self.args = (message,)  # OSError of Python 3.14 leaves them empty

@@ -7,16 +7,12 @@ drops it afterwards. So the differences are never in memory, unless others read 
 
 from collections.abc import Callable, Sequence
 
-from ..opdef import Op, normalized_axes
-from ..ops.primitive_reduce import max, min, sum
+from ..opdef import normalized_axes
 from .build import G, apply
 from .fuse import is_row_reduction
 from .ir import Application, Node, is_const, topological
 from .planes import MergedAxes, computed_by_convolutions
 from .rewrite import reapply, rebuild, simplified
-
-#: The reductions that kernels over rows compute.
-REDUCTIONS: frozenset[Op] = frozenset({sum, max, min})
 
 
 def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool], takes: Callable[[Application], bool]) -> list[Node]:
@@ -32,15 +28,16 @@ def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool]
         Whether the backend computes a convolution together with a kernel that follows.
     """
     nodes = topological(outputs)
+    reductions = {n.bound_op.op for n in nodes if isinstance(n, Application) and _trailing_axes(n)}
     stored = _read_elsewhere(outputs, nodes) | computed_by_convolutions(outputs, takes)
 
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
         new = simplified(reapply(node, inputs))
         if node in stored:
             stored.add(new)
-        return _as_rows(new, fuses, stored) if isinstance(new, Application) and new.bound_op.op in REDUCTIONS else new
+        return _as_rows(new, fuses, stored) if isinstance(new, Application) and new.bound_op.op.execution.row_reduction else new
 
-    return rebuild(outputs, visit, only=REDUCTIONS)
+    return rebuild(outputs, visit, only=reductions)
 
 
 def _read_elsewhere(outputs: Sequence[Node], nodes: Sequence[Node]) -> set[Node]:
@@ -54,7 +51,7 @@ def _read_elsewhere(outputs: Sequence[Node], nodes: Sequence[Node]) -> set[Node]
 
 def _trailing_axes(n: Application) -> int:
     """How many trailing axes a node reduces in a way that kernels over rows support; 0 if it does anything else."""
-    if n.bound_op.op not in REDUCTIONS:
+    if not n.bound_op.op.execution.row_reduction:
         return 0
     (x,) = n.operands
     rank = len(x.shape)

@@ -6,8 +6,6 @@ them. Ranks have none.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
-from inspect import signature
 from numbers import Real
 from operator import index
 from string import ascii_letters
@@ -17,23 +15,22 @@ from typing import Any, SupportsIndex, TypeVar
 import numpy as np
 
 from ..calls.host_calls import is_recorded
-from ..dtype import is_float, promote
-from ..errors import NoMatrices, ParameterError, UnsupportedDType
-from ..imperative.cell import wrap
-from ..imperative.invoke import invoke
+from ..errors import NoMatrices, ParameterError
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
-from ..opdef import Op, distinct_axes, normalized_axis
+from ..opdef import distinct_axes, normalized_axis
 from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather, singular_values
 from . import shapes
 from .array import Out, ndarray
+from .attributes import attribute
 from .creation import broadcast_view, eye, operand, operands, zeros
 from .eigenpairs import eigenpairs
-from .fallback import attribute, by_numpy, guarded
+from .fallback import by_numpy, guarded
 from .linear import dot
 from .linear import outer as outer
 from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
+from .matrix_operands import real_operands, result_of, run_and_wait, run_several
 from .parts import concatenate
 from .reductions import max, min, norm_along, run, sum
 from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
@@ -45,54 +42,6 @@ __all__ = [*np.linalg.__all__]
 T = TypeVar("T")
 
 matmul = function_of("matmul")
-
-
-@cache
-def result_of(name: str) -> Any:
-    """The named tuple class that NumPy's function of that name returns."""
-    return type(getattr(np.linalg, name)(np.eye(1)))
-
-
-def run_and_wait(op: Op, *arrays: ndarray, **params: object) -> ndarray:
-    """The result of an operator that fails for some matrices.
-
-    This waits for it, so that ``except LinAlgError`` around the call works as in NumPy.
-    """
-    result = run(op, *arrays, **params)
-    result.wait_to_read()
-    return result
-
-
-def run_several(op: Op, a: ndarray, **params: object) -> list[ndarray]:
-    """The results of an operator with several."""
-    return [wrap(ndarray, v) for v in invoke(op.bind(**params), (a,))]
-
-
-def real_operands(count: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Decorator: convert the first ``count`` operands to arrays of one floating-point dtype, or call NumPy for complex numbers."""
-
-    def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        numpys, names = getattr(np.linalg, function.__name__), list(signature(function).parameters)[:count]
-
-        @wraps(function)
-        def call(*args: Any, **options: Any) -> T:
-            # fast path: nothing to convert
-            if count == 1 and args and args[0].__class__ is ndarray and args[0]._dtype in ("float32", "float64"):
-                return function(*args, **options)
-            given = [*args[:count], *[options.pop(n) for n in names[len(args) :] if n in options]]
-            try:
-                arrays = operands(*given)
-            except UnsupportedDType:
-                return by_numpy(numpys, (*given, *args[count:]), options)
-            dtype = promote(*[a._dtype for a in arrays]) if arrays else "float64"
-            if dtype.startswith("complex"):
-                return by_numpy(numpys, (*arrays, *args[count:]), options)
-            dtype = dtype if is_float(dtype) else "float64"
-            return function(*[a.astype(dtype, copy=False) for a in arrays], *args[count:], **options)
-
-        return call
-
-    return decorate
 
 
 # equations, inverses, determinants

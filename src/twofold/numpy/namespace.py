@@ -15,8 +15,9 @@ from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
 from . import archives, constructor, conversions, creation, fixed_sizes, linear, means, parts, reductions, selecting, shapes, sort_order
 from .array import ndarray
+from .attributes import attribute
 from .creation import operands
-from .fallback import attribute, guarded
+from .fallback import guarded
 from .short_calls import short_call, short_form
 from .ufuncs import deliver, function_of
 

@@ -19,7 +19,8 @@ from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import did_you_mean, missing_name
 from .array import ndarray
-from .fallback import attribute, by_numpy, within_device
+from .attributes import attribute
+from .fallback import by_numpy, within_device
 from .short_calls import short_draw
 from .traced_draws import OF_STATE, traced_draw
 

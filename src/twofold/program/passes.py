@@ -19,12 +19,12 @@ from ..graph.rewrite import by_rule, lower, simplify
 from ..graph.row_columns import keep_columns
 from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from ..graph.slices import move_slices
-from ..graph.trailing_axes import REDUCTIONS, reduce_as_rows
+from ..graph.trailing_axes import reduce_as_rows
 from ..graph.verify import verify
 from ..opdef import Op
 from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
 from ..ops.primitive_gather import index_add, take_along_axis
-from ..ops.primitive_reduce import sum
+from ..ops.primitive_reduce import max, min, sum
 from ..ops.primitive_shape import contiguous, reshape, slice
 from ..ops.primitive_windows import WITH_DEFINITIONS
 from .constants import fold_constants
@@ -141,7 +141,7 @@ PASSES: tuple[Pass, ...] = (
         "trailing axes as rows",
         "trailing axes are reduced as rows, so that kernels over rows compute what they reduce",
         lambda o, c: reduce_as_rows(o, c.big, partial(takes_epilogue, c.target)),
-        concerns=REDUCTIONS,
+        concerns=frozenset({sum, max, min}),
         is_wanted=lambda c: c.target.row_reductions and c.target.any_rows,
     ),
     Pass(
