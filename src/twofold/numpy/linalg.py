@@ -16,6 +16,7 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded
 from ..errors import NoMatrices, ParameterError
+from ..imperative.cell import is_view
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef import distinct_axes, normalized_axis
@@ -328,7 +329,7 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
 
 def norm_of_all(x: ndarray) -> ndarray:
     """The 2-norm of all elements, from the dot product with itself as in NumPy: faster than a sum of squares, if less accurate."""
-    flat = x.ravel()  # without gaps, by which BLAS rounds differently
+    flat = x if x.ndim == 1 and not is_view(x) else x.ravel()  # without gaps, by which BLAS rounds differently
     return function_of("sqrt")(dot(flat, flat))
 
 
