@@ -38,7 +38,7 @@ def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool]
         new = simplified(reapply(node, inputs))
         if node in stored:
             stored.add(new)
-        return _as_rows(new, fuses, stored) if isinstance(new, Application) and new.bound_op.op in REDUCTIONS else new
+        return _as_rows(new, fuses, stored) if isinstance(new, Application) else new
 
     return rebuild(outputs, visit, only=REDUCTIONS)
 
@@ -54,7 +54,7 @@ def _read_elsewhere(outputs: Sequence[Node], nodes: Sequence[Node]) -> set[Node]
 
 def _trailing_axes(n: Application) -> int:
     """How many trailing axes a node reduces in a way that kernels over rows support; 0 if it does anything else."""
-    if n.bound_op.op not in REDUCTIONS:
+    if not n.bound_op.op.execution.row_reduction:
         return 0
     (x,) = n.operands
     rank = len(x.shape)
@@ -63,9 +63,11 @@ def _trailing_axes(n: Application) -> int:
 
 
 def _as_rows(n: Application, fuses: Callable[[Application], bool], stored: set[Node]) -> Node:
-    (x,) = n.operands
     count = _trailing_axes(n)
-    if not count or is_row_reduction(n) or not isinstance(x, Application) or is_const(x):
+    if not count or is_row_reduction(n):
+        return n
+    (x,) = n.operands
+    if not isinstance(x, Application) or is_const(x):
         return n
     if not (x.bound_op.op.elementwise and fuses(x) and fuses(n)):
         return n
