@@ -325,6 +325,10 @@ def test_draws_are_written_to_out():
     assert x[::2].tolist() == [[0, 0], [0, 0]]
     with pytest.raises(ValueError, match="match"):
         np.random.default_rng(0).random(5, out=x[1])
+    columns, theirs = np.zeros((3, 2)), numpy.zeros((3, 2))
+    numpy.random.default_rng(0).random(out=theirs.T)
+    assert np.random.default_rng(0).random(out=columns.T).tolist() == theirs.T.tolist()
+    assert columns.tolist() == theirs.tolist()
 
 
 def test_an_array_without_axes_stays_a_scalar_when_it_is_read():

@@ -49,6 +49,7 @@ REFUSED = [
     "np.take(f, np.array([0.5]))",
     "np.take(f, 0, mode='somewhere')",
     "np.take_along_axis(f, np.array([0]), 0)",
+    "np.take_along_axis(f, mask, 0)",
     "np.where(mask, f)",
     "np.sort(f, order='name')",
     "np.diag(cube)",

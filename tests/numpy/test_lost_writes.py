@@ -175,6 +175,25 @@ def test_arrangements_of_memory_are_numpys():
             tricks.as_strided(x, shape, strides)
 
 
+def test_arrangements_of_memory_show_later_writes():
+    tricks, numpys = np.lib.stride_tricks, numpy.lib.stride_tricks
+    layouts = ((3, 2), (8, 8)), ((2, 3, 2), (-16, 0, 24)), ((2, 1, 3), (8, 24, -16)), ((), ()), ((2, 2), (0, 0))
+    for size in (24, 9000):  # memory of a small array, and an array that is not computed yet
+        x, host = np.arange(float(size)) * 2, numpy.arange(float(size)) * 2
+        seen = [tricks.as_strided(x[6:], *layout) for layout in layouts]
+        wanted = [numpys.as_strided(host[6:], *layout) for layout in layouts]
+        assert [(s.tolist(), s.strides) for s in seen] == [(w.tolist(), w.strides) for w in wanted]
+        x[6] = host[6] = 70
+        assert [s.tolist() for s in seen] == [w.tolist() for w in wanted]
+        x += 1
+        host += 1
+        assert [(s * s).tolist() for s in seen] == [(w * w).tolist() for w in wanted]
+        assert all(s.base is x for s in seen)
+        for s in seen:
+            with pytest.raises(ValueError, match="read-only"):
+                s[...] = 0
+
+
 def test_a_slice_of_many_windows_copies_what_it_selects():
     windows = np.lib.stride_tricks.sliding_window_view(np.arange(1_000_000.0), 10_000)  # a copy would take 80 GB
     assert windows[::100_000, :2].tolist() == [[k, k + 1.0] for k in range(0, 990_001, 100_000)]

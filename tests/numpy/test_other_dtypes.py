@@ -151,6 +151,13 @@ def test_results_of_other_dtypes_are_written_to_out(name):
     assert out.tolist() == numpy.asarray(expected[0] if isinstance(expected, tuple) else expected).tolist()
 
 
+def test_results_of_other_dtypes_are_written_to_arrays_of_ours():
+    x, out, theirs = numpy.array([1.5, -2.25], "longdouble"), np.zeros(2), numpy.zeros(2)
+    numpy.spacing(x, theirs)
+    assert np.spacing(x, out) is out
+    assert out.tolist() == theirs.tolist()
+
+
 @pytest.mark.parametrize("dtype", [">f8", "longdouble"])
 @pytest.mark.parametrize(
     "text",

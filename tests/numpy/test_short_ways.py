@@ -57,7 +57,7 @@ def test_bytes_are_copied_and_can_be_written():
     assert numpy.frombuffer(memory).tolist() == [0, 1, 2]
 
 
-def test_strided_copies_take_no_more_memory_than_they_need():
+def test_arrangements_of_memory_take_no_more_memory_than_they_need():
     x = np.arange(3000.0)
     tracemalloc.start()
     try:

@@ -35,7 +35,7 @@ def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool]
         new = simplified(reapply(node, inputs))
         if node in stored:
             stored.add(new)
-        return _as_rows(new, fuses, stored) if isinstance(new, Application) and new.bound_op.op.execution.row_reduction else new
+        return _as_rows(new, fuses, stored) if isinstance(new, Application) else new
 
     return rebuild(outputs, visit, only=reductions)
 
@@ -60,9 +60,11 @@ def _trailing_axes(n: Application) -> int:
 
 
 def _as_rows(n: Application, fuses: Callable[[Application], bool], stored: set[Node]) -> Node:
-    (x,) = n.operands
     count = _trailing_axes(n)
-    if not count or is_row_reduction(n) or not isinstance(x, Application) or is_const(x):
+    if not count or is_row_reduction(n):
+        return n
+    (x,) = n.operands
+    if not isinstance(x, Application) or is_const(x):
         return n
     if not (x.bound_op.op.elementwise and fuses(x) and fuses(n)):
         return n

@@ -125,7 +125,8 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
                 return traced_draw(function, args, options, is_written=name in IN_PLACE)
         out = options.get("out")
         if isinstance(out, ndarray):  # without it NumPy has no number of samples to draw
-            host = np.empty(out.shape, out.dtype)
+            # NumPy fills memory, so columns of an array that is in column-major order
+            host = np.empty(out.shape, out.dtype, order="F" if out.flags.fnc else "C")
             by_numpy(function, args, options | {"out": host})
             out[...] = host
             return out

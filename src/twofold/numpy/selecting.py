@@ -179,6 +179,8 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
 
     Raises
     ------
+    IndexingError
+        If an index is out of range, or a bool.
     ShapeError
         If the arrays differ in number of axes.
     """
@@ -186,6 +188,8 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
     if index.ndim != x.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions", f"{index.shape} and {x.shape}", "reshape one")
+    if index._dtype == "bool":
+        raise IndexingError("`indices` must be an integer array", "bool", "select by a mask with arr[mask]")
     if is_followed(index):
         places = run(primitive_gather.checked_index, index.astype("int64"), size=x.shape[at], negative=True)
     else:

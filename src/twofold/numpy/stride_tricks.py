@@ -1,4 +1,4 @@
-"""``twofold.np.lib.stride_tricks``: windows as read-only views, other arrangements of memory as copies, with gradients."""
+"""``twofold.np.lib.stride_tricks``: windows and other arrangements of memory as read-only views, with gradients."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,12 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ..backend.strides import row_major
 from ..errors import ParameterError
 from ..imperative.array import adopted
-from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Shape
 from ..opdef import integers
 from ..ops.primitive_shape import permute_dims, unfold
 from .array import ndarray
-from .creation import operand, read_only
-from .shapes import elements_at, rearranged
+from .creation import broadcast_view, operand, read_only
+from .shapes import rearranged
 
 #: For windows with several sizes along one axis.
 _copied_windows = rearranged(np.lib.stride_tricks.sliding_window_view)
@@ -41,7 +40,7 @@ def as_strided(
         Bytes from one element to the next along each axis, multiples of the size of an element; None: those of ``x``, or of rows one after
         the other if ``x`` has such.
     subok, writeable
-        Have no effect: the result is a read-only copy, since views here have no arbitrary strides.
+        Have no effect: the result is a read-only view, since its elements may share memory.
     check_bounds
         Has no effect: bounds are always checked. NumPy has it from 2.5 on.
 
@@ -73,14 +72,25 @@ def as_strided(
     if not _is_inside(owner.size, first, sizes, jumps):
         given = f"shape {sizes}, strides {steps} in an array of {owner.size} elements"
         raise ParameterError("as_strided: elements outside the array", given, "pass smaller sizes or strides")
-    memory = ready_memory(owner)
-    if memory is not None:
-        view = np.lib.stride_tricks.as_strided(memory.reshape(-1)[first:], sizes, steps)
-        return read_only(adopted(ndarray, np.array(view, order="C")))
-    places = np.full(sizes, first)
-    for jump, grid in zip(jumps, np.ogrid[tuple(slice(n) for n in sizes)], strict=True):
-        places += grid * jump
-    return read_only(elements_at(owner, places))
+    if 0 in sizes:
+        return read_only(adopted(ndarray, np.empty(sizes, array.dtype), array.context))
+    return _strided(owner.reshape(-1), first, sizes, jumps)
+
+
+def _strided(memory: ndarray, first: int, sizes: Sequence[int], jumps: Sequence[int]) -> ndarray:
+    """A read-only view of the elements of a vector that a grid selects."""
+    reach = [(n - 1) * abs(jump) for n, jump in zip(sizes, jumps, strict=True)]
+    start = first + sum([(n - 1) * min(jump, 0) for n, jump in zip(sizes, jumps, strict=True)])
+    rest = sum(reach)
+    view = memory[start : start + rest + 1]
+    # the largest steps first, so that windows overlap as little as the grid does: each axis has windows that hold all axes after it
+    order = sorted([k for k, r in enumerate(reach) if r], key=lambda k: -reach[k])
+    for k in order:
+        rest -= reach[k]
+        view = view._view(unfold.bind(kernel=(rest + 1,), stride=(abs(jumps[k]),), dilate=(1,)))
+    view = view[tuple([slice(None, None, 1 if jumps[k] > 0 else -1) for k in order])]
+    view = view.transpose([*[order.index(k) for k in sorted(order)], len(order)])
+    return broadcast_view(view.reshape([n if r else 1 for n, r in zip(sizes, reach, strict=True)]), tuple(sizes))
 
 
 def _is_inside(size: int, first: int, sizes: Sequence[int], jumps: Sequence[int]) -> bool:

@@ -357,7 +357,9 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
         raise ParameterError(
             "the shape of out differs from that of the result", f"{out.shape} for {result.shape}", "pass an array of that shape"
         )
-    is_alike = out._dtype == result._dtype and out.shape == result.shape != () and out.context is result.context
+    # a result of another dtype, such as NumPy's long double, is NumPy's
+    is_ours = isinstance(result, ndarray)
+    is_alike = is_ours and out._dtype == result._dtype and out.shape == result.shape != () and out.context is result.context
     if is_new and is_alike and not is_view(out) and not is_view(result):
         store(out, result._held)
     else:
