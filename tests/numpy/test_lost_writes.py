@@ -162,6 +162,33 @@ def test_diagonals_show_later_writes_as_numpys_do():
         np.diagonal(np.eye(3), 0, 4, 1)
 
 
+def test_diagonals_and_windows_of_all_layouts_show_later_writes():
+    for scale in (1, 2):  # memory that is ready, and an array that is not computed yet
+        x, host = np.arange(9000.0).reshape(3, 50, 60) * scale, numpy.arange(9000.0).reshape(3, 50, 60) * scale
+        looks = [
+            lambda np, x: np.diagonal(x, 2, 1, 2),
+            lambda np, x: x[1, ::-1].diagonal(),
+            lambda np, x: np.diagonal(x[0, :, ::2].T, -1),
+            lambda np, x: np.linalg.diagonal(x),
+            lambda np, x: np.diagonal(x[0], 100),
+            lambda np, x: np.lib.stride_tricks.sliding_window_view(x[0], (2, 3), (0, 0)),
+            lambda np, x: np.einsum("kii->ki", x[:, :50, :50]),
+            lambda np, x: np.einsum("iij->ji", x[:, :3]),
+        ]
+        seen, wanted = [look(np, x) for look in looks], [look(numpy, host) for look in looks]
+        x[:, 1] = host[:, 1] = 7
+        x += 1
+        host += 1
+        assert [(s.shape, s.tolist()) for s in seen] == [(w.shape, w.tolist()) for w in wanted]
+        with pytest.raises(ValueError, match="read-only"):
+            seen[0][:] = 1
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (np.diagonal(x, 0, 1, 2) * 3).sum()
+    y.backward()
+    assert x.grad.tolist() == numpy.broadcast_to(3 * numpy.eye(50, 60), (3, 50, 60)).tolist()
+
+
 def test_arrangements_of_memory_are_numpys():
     tricks, numpys = np.lib.stride_tricks, numpy.lib.stride_tricks
     x, host = np.arange(24.0).reshape(4, 6), numpy.arange(24.0).reshape(4, 6)

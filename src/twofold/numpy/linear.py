@@ -17,8 +17,9 @@ from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
 from ..opdef import integers, normalized_axis
 from ..ops.einsum import einstein_sum as sum_of_products
 from ..ops.einsum import explicit_terms
+from .arrangements import view_as
 from .array import Out, ndarray
-from .creation import operands, read_only, zeros_like
+from .creation import operands, zeros_like
 from .fallback import by_numpy
 from .reductions import run, sum
 from .shapes import diagonal_view, expand_dims, moveaxis
@@ -155,13 +156,16 @@ def _explicit(subscripts: str, *dimensions: int) -> str:
     return f"{','.join(terms)}->{right}"
 
 
+_diagonals = view_as(lambda x, subscripts: np.einsum(subscripts, x))
+
+
 def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
-    """The result of einsum for one array if nothing is summed: a view, read-only if it has to be a copy. None if it adds."""
+    """The result of einsum for one array if nothing is summed: a view, read-only if it is a diagonal of several. None if it adds."""
     order = _order(subscripts, x.ndim)
     if order is None or len(order) == x.ndim:
         return None if order is None else x.transpose(order)
     view = diagonal_view(x) if x.ndim == 2 and len(set(x.shape)) == 1 else None
-    return read_only(run(sum_of_products, x, subscripts=subscripts)) if view is None else view
+    return _diagonals(x, subscripts) if view is None else view
 
 
 @lru_cache(1024)

@@ -18,6 +18,7 @@ from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, broadcast_shapes, distinct_axes, integers, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import creation, primitive_gather, primitive_shape, reshaping
+from .arrangements import view_as
 from .array import Out, ndarray
 from .creation import broadcast_view, operand, operands, read_only
 from .fallback import by_numpy, to_numpy
@@ -224,8 +225,8 @@ def elements_at(x: ndarray, places: np.ndarray) -> ndarray:
     return run(primitive_gather.index, x.reshape(-1), index, key=(0,))
 
 
-_repeat, _pad = rearranged(np.repeat), rearranged(np.pad)
-delete, _diagonal = rearranged(np.delete), rearranged(np.diagonal)
+_repeat, _pad, delete = rearranged(np.repeat), rearranged(np.pad), rearranged(np.delete)
+_diagonal = view_as(np.diagonal)
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
@@ -243,7 +244,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
         found._seen, found._of = v.diagonal(offset), v  # what the first read would find
         return found
     view = diagonal_view(x, offset) if x.ndim == 2 and axis1 in (0, -2) and axis2 in (1, -1) else None
-    return read_only(_diagonal(x, offset, axis1, axis2) if view is None else view)
+    return _diagonal(x, offset, axis1, axis2) if view is None else read_only(view)
 
 
 @lru_cache(256)

@@ -7,16 +7,15 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..backend.strides import row_major
 from ..errors import ParameterError
-from ..imperative.array import adopted
 from ..ndarray.types import ArrayLike, Shape
 from ..opdef import integers
 from ..ops.primitive_shape import permute_dims, unfold
+from .arrangements import strided, view_as
 from .array import ndarray
-from .creation import broadcast_view, operand, read_only
-from .shapes import rearranged
+from .creation import operand
 
 #: For windows with several sizes along one axis.
-_copied_windows = rearranged(np.lib.stride_tricks.sliding_window_view)
+_windows = view_as(np.lib.stride_tricks.sliding_window_view)
 
 
 def as_strided(
@@ -72,25 +71,7 @@ def as_strided(
     if not _is_inside(owner.size, first, sizes, jumps):
         given = f"shape {sizes}, strides {steps} in an array of {owner.size} elements"
         raise ParameterError("as_strided: elements outside the array", given, "pass smaller sizes or strides")
-    if 0 in sizes:
-        return read_only(adopted(ndarray, np.empty(sizes, array.dtype), array.context))
-    return _strided(owner.reshape(-1), first, sizes, jumps)
-
-
-def _strided(memory: ndarray, first: int, sizes: Sequence[int], jumps: Sequence[int]) -> ndarray:
-    """A read-only view of the elements of a vector that a grid selects."""
-    reach = [(n - 1) * abs(jump) for n, jump in zip(sizes, jumps, strict=True)]
-    start = first + sum([(n - 1) * min(jump, 0) for n, jump in zip(sizes, jumps, strict=True)])
-    rest = sum(reach)
-    view = memory[start : start + rest + 1]
-    # the largest steps first, so that windows overlap as little as the grid does: each axis has windows that hold all axes after it
-    order = sorted([k for k, r in enumerate(reach) if r], key=lambda k: -reach[k])
-    for k in order:
-        rest -= reach[k]
-        view = view._view(unfold.bind(kernel=(rest + 1,), stride=(abs(jumps[k]),), dilate=(1,)))
-    view = view[tuple([slice(None, None, 1 if jumps[k] > 0 else -1) for k in order])]
-    view = view.transpose([*[order.index(k) for k in sorted(order)], len(order)])
-    return broadcast_view(view.reshape([n if r else 1 for n, r in zip(sizes, reach, strict=True)]), tuple(sizes))
+    return strided(owner, first, sizes, jumps)
 
 
 def _is_inside(size: int, first: int, sizes: Sequence[int], jumps: Sequence[int]) -> bool:
@@ -113,7 +94,7 @@ def sliding_window_view(
     window_shape
         Sizes of the windows.
     axis
-        The axes that they slide along; None: all. If an axis is named twice, the result is a copy.
+        The axes that they slide along; None: all. An axis may be named twice.
     subok, writeable
         Have no effect: windows share elements, so that a write through one would change others.
 
@@ -135,7 +116,7 @@ def sliding_window_view(
     kernel = np.lib.stride_tricks.sliding_window_view(np.broadcast_to(0, array.shape), window_shape, named).shape[ndim:]
     axes = tuple(range(ndim)) if named is None else named
     if len(set(axes)) < len(axes):
-        return read_only(_copied_windows(x, window_shape, axis))
+        return _windows(x, window_shape, axis)
     order = (*[k for k in range(ndim) if k not in axes], *axes)
     ones = (1,) * len(kernel)
     # the axes that windows slide along go last for `unfold`, which appends the windows' axes, and then back to their places
