@@ -464,7 +464,7 @@ MUTANTS = (
     Mutant(
         "halves of a kernel meet",
         "twofold_numpy.blocked:_in_blocks.run",
-        replace("_run(kernel, given, half, rows, scratch)", "_run(kernel, given, half + step, rows, scratch)"),
+        replace("_run(kernel, given, half, rows, scratch, is_kept)", "_run(kernel, given, half + step, rows, scratch, is_kept)"),
     ),
     Mutant("scratch of a kernel is checked out", "twofold_numpy.blocked:_run", replace("waiting.pop(kinds, None)", "waiting.get(kinds)")),
     Mutant("a piece that was begun is waited for", "backend.workers:run_all", replace("len(pieces) - len(own)", "0")),
