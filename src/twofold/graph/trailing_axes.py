@@ -41,11 +41,18 @@ def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool]
 
 
 def _read_elsewhere(outputs: Sequence[Node], nodes: Sequence[Node]) -> set[Node]:
-    """The nodes whose values are read by others than reductions of several trailing axes, and what only these read."""
-    stored = set(outputs)
+    """The nodes to compute once and keep: what others read than reductions of one number of trailing axes, and what only it reads."""
+    stored, count_of = set(outputs), dict[Node, int]()
     for n in reversed(nodes):
-        if isinstance(n, Application) and not _trailing_axes(n) and (n in stored or not n.bound_op.op.elementwise):
+        if not isinstance(n, Application):
+            continue
+        count = _trailing_axes(n)
+        if not count and (n in stored or not n.bound_op.op.elementwise):
             stored.update(n.operands)
+            continue
+        for i in n.operands:  # the reductions that it is computed for
+            if count_of.setdefault(i, count or count_of[n]) != (count or count_of[n]):
+                stored.add(i)
     return stored
 
 
