@@ -30,7 +30,7 @@ WHY_NOT = {
         f"{WAITING}memory_that_others_write_is_read_now",
         f"{WAITING}an_operator_in_place_writes_memory_that_others_see",
         "tests/numpy/test_memory_of_arrays.py::test_an_array_whose_memory_is_shown_keeps_its_size",
-        "tests/numpy/test_short_ways.py::test_strided_copies_take_no_more_memory_than_they_need",
+        "tests/numpy/test_short_ways.py::test_arrangements_of_memory_take_no_more_memory_than_they_need",
     ),
     "counts the frames and buffers of the CPU's inline path": (
         "tests/ndarray/test_hot_paths.py",
