@@ -23,10 +23,9 @@ from .namespace import BLOCK, NumpyNamespace, tree_sum
 THREADED = 300_000
 #: Estimated nanoseconds per element of a simple step and of any other, in cache.
 SIMPLE, OTHER = 0.08, 0.3
-_ADD: Any = np.add.reduce
-#: Reductions over the last axis, which is kept with size 1. Of a block's elements NumPy's sum is the tree's, at once.
+#: Reductions over the last axis, which is kept with size 1.
 REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
-    "sum": lambda a, out: _ADD(a, -1, None, out, True) if a.shape[-1] <= BLOCK and a.flags.c_contiguous else tree_sum(a, -1, True, out),
+    "sum": lambda a, out: tree_sum(a, -1, True, out),
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }

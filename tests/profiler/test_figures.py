@@ -118,9 +118,9 @@ def test_counters_report_the_execution_paths(profile):
     profiler.counters(reset=True)
     profile(lambda: (nd.dot(x, x).asnumpy(), (big * 2 + big).sum().asnumpy()))
     found = profiler.counters()
-    assert (found["inline"], found["windows"], found["kernels"], found["fused"]) == (1, 1, 1, 2)
-    assert (found["programs"], found["operators"], found["fused_kernels"]) == (1, 2, 1)
-    assert found["moved_bytes"] == (3 + 3 + 1) * 4 + 2 * 360_000 + 360_000 + 4
+    assert (found["inline"], found["windows"], found["kernels"], found["fused"]) == (1, 1, 1, 3)
+    assert (found["programs"], found["operators"], found["fused_kernels"]) == (1, 1, 1)
+    assert found["moved_bytes"] == (3 + 3 + 1) * 4 + 360_000 + 4  # what is summed is not in memory
     assert set(profiler.counters(reset=True).values()) != {0}
     again = profiler.counters()
     assert again.pop("graph_bytes") > 0  # not a count: what graphs take now
