@@ -55,7 +55,8 @@ class _LongRows(Formed):
     __slots__ = ("_lead", "_ops", "_parts", "_row")
 
     def __init__(self, program: RowProgram, compile_: Callable[[RowProgram], Kernel]) -> None:
-        *self._lead, self._row = *_, row = program.shape
+        *lead, row = program.shape
+        self._lead, self._row = lead, row
         #: Each output's reduction; empty for a result of all elements.
         self._ops = [program.steps[k].op if program.steps[k].row else "" for k in program.outputs]
         whole = row // BLOCK * BLOCK

@@ -96,7 +96,7 @@ class MergedAxes:
 
     def of(self, x: Node) -> Node:
         """What is reduced: its operators on merged operands, or itself reshaped if these are too many."""
-        found = self._of(x)
+        found = self._operand(x)
         return found if self._operators <= MOST_OPERATORS and self._arrays <= MOST_ARRAYS else self._reshaped(x)
 
     @property
@@ -104,7 +104,7 @@ class MergedAxes:
         """Whether any operator was applied to merged operands."""
         return self._operators > 0
 
-    def _of(self, i: Node) -> Node:
+    def _operand(self, i: Node) -> Node:
         if i.shape == ():
             return i
         if i not in self._found:
@@ -117,7 +117,7 @@ class MergedAxes:
             return G.full(shape=self._merged(self._full(i)), value=value, dtype=i.dtype)
         if isinstance(i, Application) and self._operators <= MOST_OPERATORS and self._is_computed(i):
             self._operators += 1
-            return simplified(apply(i.bound_op, tuple(map(self._of, i.operands))))
+            return simplified(apply(i.bound_op, tuple(map(self._operand, i.operands))))
         self._arrays += self._is_whole(i)
         return self._reshaped(i)
 

@@ -28,7 +28,9 @@ def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool]
         Whether the backend computes a convolution together with a kernel that follows.
     """
     nodes = topological(outputs)
-    reductions = {n.bound_op.op for n in nodes if isinstance(n, Application) and _trailing_axes(n)}
+    reductions = {n.bound_op.op for n in nodes if isinstance(n, Application) and _trailing_axes(n) and not is_row_reduction(n)}
+    if not reductions:
+        return list(outputs)
     stored = _read_elsewhere(outputs, nodes) | computed_by_convolutions(outputs, takes)
 
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
@@ -41,7 +43,10 @@ def reduce_as_rows(outputs: Sequence[Node], fuses: Callable[[Application], bool]
 
 
 def _read_elsewhere(outputs: Sequence[Node], nodes: Sequence[Node]) -> set[Node]:
-    """The nodes to compute once and keep: what others read than reductions of one number of trailing axes, and what only it reads."""
+    """The nodes to compute once and keep.
+
+    They are read by other nodes than reductions of one number of trailing axes, or are part of what such nodes compute.
+    """
     stored, count_of = set(outputs), dict[Node, int]()
     for n in reversed(nodes):
         if not isinstance(n, Application):
@@ -71,9 +76,8 @@ def _as_rows(n: Application, fuses: Callable[[Application], bool], stored: set[N
     if not count or is_row_reduction(n):
         return n
     (x,) = n.operands
-    if not isinstance(x, Application) or is_const(x):
-        return n
-    if not (x.bound_op.op.elementwise and fuses(x) and fuses(n)):
+    is_computed = isinstance(x, Application) and not is_const(x) and x.bound_op.op.elementwise and fuses(x)
+    if not (is_computed and fuses(n)):
         return n
     if count > 1:
         merged = MergedAxes(x.shape, len(x.shape) - count, stored)
